@@ -348,7 +348,7 @@ def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], Reference
 def check_labels(labeler: Labeler) -> str:
     """Check where labels come from, and say where that is.
 
-    Raises `LabelsRefused` if the file, a column of it, the guideline or the gold items are missing,
+    Raises `LabelsRefused` if the file, a column of it, or the guideline is missing,
     the folder cannot be written, or the tool in which people label does not accept us;
     `LabelsUnavailable` if that tool does not answer.
     """
@@ -357,7 +357,6 @@ def check_labels(labeler: Labeler) -> str:
         return f"column {labeler.settings.value} of {labeler.truths}"
     if isinstance(labeler, PageLabeler):
         labeler.guideline()
-        labeler.gold()
         return f"{labeler.location}: {labeler.settings.question}"
     if isinstance(labeler, FilesLabeler):
         labeler.make_folder()

@@ -87,7 +87,7 @@ max_labels: 2000 => max_labels: <nothing>
 kind: files => kind: file
     15, monitors[mail-travel].labeling.kind: 'file' is not known; did you mean files? (installed are <labelers>)
 late_labels: 90d => gold: {tp: 9, fn: 1, tn: 9, fp: 1}
-    15, monitors[mail-travel].labeling.gold: there is no such setting here; kind: page has it; leave it out, or change the kind
+    15, monitors[mail-travel].labeling.gold: this setting was removed: pages no longer mix gold items and repeats into tasks, which no estimate used; to measure label errors use `overlap`, or `checks` of a column
 threshold: 0.5 => time_unit: seconds
     12, monitors[mail-travel].source.time_unit: there is no such setting here; kind: sql and spark have it; leave it out, or change the kind
 kind: files,  => <nothing>
@@ -155,7 +155,7 @@ score: score, show: [subject, body]} => score: score, released: let_through}⏎ 
 max_labels: 2000 => max_labels: 2000, segments: explore
     14, monitors[mail-travel].sample.segments: there is no segment to explore; list columns in source.columns.segments
 {kind: files, deadline: 5d, late_labels: 90d} => {kind: page, question: Is it?, gold_share: 0.1}
-    15, monitors[mail-travel].labeling.gold_share: there are no gold items; name their file with gold, or leave this out
+    15, monitors[mail-travel].labeling.gold_share: this setting was removed: pages no longer mix gold items and repeats into tasks, which no estimate used; to measure label errors use `overlap`, or `checks` of a column
 kind: files, => kind: files, for: flagged,
     15, monitors[mail-travel].labeling.for: a labeler that is alone answers for all items; leave it out
 [subject, body] => [{column: a, kind: svg}]

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from monitor.config.adapters import JUDGES, LABELERS, LOGINS, SOURCES, Kinds
 from monitor.config.blocks import RawBlock, written_out
 from monitor.config.model import Config
+from monitor.config.removed import replacement_of
 from monitor.config.secrets import Filling
 from monitor.config.yaml_tree import Tree, Way, read_yaml
 from monitor.domain.block import Block
@@ -172,6 +173,9 @@ def _missing_setting(key: str, settings: list[str]) -> str:
 
 
 def _unknown_setting(way: Way, settings: list[str]) -> str:
+    replacement = replacement_of(way)
+    if replacement is not None:
+        return f"this setting was removed: {replacement}"
     key = str(way[-1])
     section = way[-2] if len(way) > 1 else None
     kinds = _KINDS[section].with_setting(key) if section in _KINDS else []

@@ -311,13 +311,6 @@ class MonitorConfig(Settings):
             by_column = isinstance(labeling, ColumnSettings) and not labeling.paths
             if by_column and not self.source.has_truths:
                 yield f"{where}.path", NO_TRUTHS
-            if getattr(labeling, "gold", None) is not None and not self.source.shows_texts_only:
-                yield (
-                    f"{where}.gold",
-                    "gold items show texts only, so people would know them from items that "
-                    "source.columns.show shows as another kind or as a table; leave out gold, or "
-                    "show texts",
-                )
 
     @property
     def _judge_of_rounds(self) -> Judge | OnDemandJudge | None:

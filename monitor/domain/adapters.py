@@ -87,11 +87,6 @@ class SourceSettings(Settings):
         return True
 
     @property
-    def shows_texts_only(self) -> bool:
-        """Whether people see only texts of an item."""
-        return True
-
-    @property
     def shown_columns(self) -> tuple[str, ...] | None:
         """Names of the columns that people are shown; None if only the source knows them."""
         return None

@@ -288,20 +288,6 @@ class AgreementRow(Report):
     alpha_high: float | None
 
 
-class GoldRow(Report):
-    """How many answers to gold items, whose truth is known, are right: now and before.
-
-    ``chance`` is the probability of so few right ones, or fewer, if people answer as before
-    (Fisher's exact test); None if nobody answered any before.
-    """
-
-    right: int
-    answered: int
-    right_before: int
-    answered_before: int
-    chance: float | None
-
-
 class CheckRow(Report):
     """How a column labels items whose truth people say, in the last ``rounds`` with this one.
 
@@ -398,8 +384,7 @@ class NoticeRow(Report):
     ``value``, by ``kind``: ``frame`` the population stability index, ``predictive`` the metric that
     labels found, ``changed`` the probability that a class changed, ``recurring`` the share of items
     asked about before, ``judge`` how many times as often it says yes, ``disagreement``
-    Krippendorff's alpha, ``gold`` the share that is right, ``segment`` the odds ratio,
-    ``threshold`` the p-value.
+    Krippendorff's alpha, ``segment`` the odds ratio, ``threshold`` the p-value.
     """
 
     kind: str
@@ -513,7 +498,6 @@ class RoundReport(Report):
     cause: CauseRow | None = None
     challenger: ChallengerRow | None = None
     judge: JudgeRow | None = None
-    gold: GoldRow | None = None
     checks: list[CheckRow] = Field(default_factory=list)
     p3: PrevalenceRow | None = None
     curves: CurvesRow | None = None

@@ -8,9 +8,7 @@ answer.
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -18,17 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.domain.block import Block
-from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Task
 from monitor.domain.page_answer import answer_for
 from monitor.domain.ports import Clock
 from monitor.domain.visible import visible_lines
-from monitor.labeling.cells import answer_of, text_of, unescape
 from monitor.labeling.page_settings import PageSettings
-from monitor.labeling.reading import LONGEST_CELL, cells_up_to, read_text
+from monitor.labeling.reading import read_text
 from monitor.storage.database import Database
-from monitor.storage.pages import control_store, page_store, shared_task_store
-from monitor.storage.pages.control_store import ControlRates, GoldItem
+from monitor.storage.pages import page_store, shared_task_store
 from monitor.storage.pages.page_store import PageRound, PageStatement
 from monitor.storage.pages.shared_task_store import SharedTask
 
@@ -37,10 +32,6 @@ if TYPE_CHECKING:
 
 
 MOST_BYTES = 100_000  # Of a guideline: what is longer, nobody reads before they answer
-
-TRUTH = "truth"
-MOST_GOLD_BYTES = 10_000_000
-MOST_ITEMS = 1000
 
 LOCATION = "the labeling page"
 
@@ -79,14 +70,12 @@ class PageLabeler:
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
         """Add the tasks that are not on the page yet."""
         page_round = PageRound(round_name, visible_lines(self.settings.question), self.guideline())
-        gold = self.gold()
         with self._database.write() as connection:
             if self.block is not None:
                 self._share(connection, self.block, page_round, tasks)
                 return
             if not page_store.lock(connection, [round_name]):
                 page_store.open_round(connection, page_round, self._clock())
-                control_store.open_controls(connection, round_name, self._rates(), gold)
             page_store.add_tasks(connection, round_name, tasks)
 
     def _share(
@@ -96,20 +85,10 @@ class PageLabeler:
         if name is None:
             shared = _shared_round(block, page_round, tasks)
             page_store.open_round(connection, shared, self._clock())
-            control_store.open_controls(connection, shared.name, self._rates(), [])
             name = shared.name
         page_store.lock(connection, [name])
         index = block.values.index(block.value)
         shared_task_store.share_tasks(connection, name, page_round.name, tasks, index)
-
-    def _rates(self) -> ControlRates:
-        settings = self.settings
-        return ControlRates(settings.repeats, settings.gold_share, settings.gold_feedback)
-
-    def gold(self) -> list[GoldItem]:
-        """Read the gold items; none if the config names no file of them."""
-        path = self.settings.gold
-        return [] if path is None else read_gold(self._folder / path)
 
     def guideline(self) -> str | None:
         """Read the guideline; None if the config names none."""
@@ -181,50 +160,3 @@ def _event(statement: PageStatement) -> LabelEvent:
     answer = None if statement.answer is None else Answer(str(statement.answer))
     kind = LabelKind.WITHDRAWN if answer is None else LabelKind.GIVEN
     return LabelEvent(statement.task_key, statement.annotator, answer, statement.at, kind)
-
-
-def read_gold(path: Path) -> list[GoldItem]:
-    """Read gold items: column ``truth`` has 1 or 0, and people see the others under their names."""
-    return _gold_items(path, read_text(path, "labeling.gold", MOST_GOLD_BYTES))
-
-
-def _gold_items(path: Path, text: str) -> list[GoldItem]:
-    line = text.partition("\n")[0]
-    heads = {each: next(csv.reader([line], delimiter=each), []) for each in ",;\t"}
-    separator = next((each for each in heads if TRUTH in map(text_of, heads[each])), None)
-    if separator is None:
-        why = f"has no column {TRUTH}; the first row names the columns, one of them {TRUTH}"
-        raise _gold_refused(path, why)
-    try:
-        with cells_up_to(LONGEST_CELL):
-            rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
-    except csv.Error as error:
-        raise _gold_refused(path, f"is not readable CSV: {error}; save it again as CSV") from error
-    header = [text_of(cell) for cell in rows[0]]
-    if len(set(header)) < len(header):
-        raise _gold_refused(path, "has two columns of one name; rename one")
-    filled = [(n, row) for n, row in enumerate(rows[1:], start=2) if any(map(str.strip, row))]
-    if not filled:
-        raise _gold_refused(path, "has no items; add some, or leave the setting out")
-    if len(filled) > MOST_ITEMS:
-        raise _gold_refused(path, f"has {len(filled):,} items; up to {MOST_ITEMS:,} are of use")
-    return [_gold_item(path, number, header, row) for number, row in filled]
-
-
-def _gold_item(path: Path, number: int, header: list[str], row: list[str]) -> GoldItem:
-    if len(row) != len(header):
-        cells = f"{len(row)} cells under {len(header)} columns"
-        why = f"row {number} has {cells}; quote cells with commas"
-        raise _gold_refused(path, why)
-    texts = dict(zip(header, row, strict=True))
-    try:
-        truth = answer_of(texts.pop(TRUTH))
-    except ValueError:
-        truth = None
-    if truth not in {Answer.POSITIVE, Answer.NEGATIVE}:
-        raise _gold_refused(path, f"row {number}: {TRUTH} is 1 or 0, for what is known")
-    return GoldItem(Answer(truth), {name: unescape(cell) for name, cell in texts.items()})
-
-
-def _gold_refused(path: Path, why: str) -> LabelsRefused:
-    return LabelsRefused(f"labeling.gold: {path} {why}")

@@ -17,7 +17,6 @@ from monitor.domain.report import (
 )
 from monitor.domain.settings import JUDGE_METRICS
 from monitor.presentation.estimates import WHATEVER, estimate_text
-from monitor.presentation.notices import gold_sentence
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
     bound_text,
@@ -79,8 +78,6 @@ def ended_by_round(number: int) -> str:
 def firing_sentence(alert: StoredAlert, row: EstimateRow | None, report: RoundReport) -> str:
     """Return the sentence that a limit is not kept, by which numbers, and why it may be so."""
     causes = [alert_cause(alert, report)]
-    if report.gold is not None:
-        causes.append(gold_sentence(report.gold))
     because = "".join(f" {capital(cause)}." for cause in causes if cause)
     return (
         f"{report.monitor}: {broken_limit(alert)}: {_how_sure(row)} {_labels_of(row)}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from monitor.domain.report import AgreementRow, GoldRow
+from monitor.domain.report import AgreementRow
 from monitor.domain.settings import ThresholdTarget
 from monitor.fixed_text import fixed_text
 from monitor.presentation.numbers import percent_text, range_text
@@ -67,35 +67,6 @@ def disagreement_sentence(row: AgreementRow, alpha: float) -> str:
         f"people label {row.disagreed} of {row.items} items differently (alpha "
         f"{alpha:.2f}; from .80 on labels are good to rely on, under .67 they are not): look "
         "at the instructions they are given, and at the items from labels export --disputed"
-    )
-
-
-FALLEN = 0.0001
-"""Chance of so few right answers under which people do not answer gold items as before."""
-
-
-def has_fallen(row: GoldRow) -> bool:
-    """Whether people answer gold items worse than in earlier rounds, by more than chance."""
-    return row.chance is not None and row.chance < FALLEN
-
-
-def gold_sentence(row: GoldRow) -> str:
-    """Describe whether people answer gold items as before.
-
-    >>> from monitor.domain.report import GoldRow
-    >>> row = dict(answered=20, right_before=58, answered_before=60)
-    >>> gold_sentence(GoldRow(right=19, chance=0.6, **row))
-    'people answer gold items as before: 19 of 20 right, 58 of 60 in earlier rounds'
-    """
-    counts = f"{row.right} of {row.answered} right"
-    if not row.answered_before:
-        return f"people answered gold items for the first time: {counts}"
-    counts += f", {row.right_before} of {row.answered_before} in earlier rounds"
-    if not has_fallen(row):
-        return f"people answer gold items as before: {counts}"
-    return (
-        f"people answer gold items worse than before: {counts}. Did the people who label change, "
-        "or their instructions? Estimates and alerts rest on their labels"
     )
 
 

@@ -49,7 +49,6 @@ from monitor.presentation.estimates import (
 )
 from monitor.presentation.judge import SEGMENTS_OF_JUDGED, judge_lines, judge_tables
 from monitor.presentation.moves import waves_sentence
-from monitor.presentation.notices import gold_sentence
 from monitor.presentation.numbers import (
     bound_sign,
     interval_text,
@@ -315,8 +314,6 @@ def _causes(report: RoundReport) -> list[str]:
     causes = [alert_cause(alert, report) for alert in report.firing]
     if all(alert.metric != "precision" for alert in report.firing) and report.cause is not None:
         causes.append(report.cause.sentence)
-    if report.gold is not None:
-        causes.append(gold_sentence(report.gold))
     return [cause for cause in dict.fromkeys(causes) if cause]
 
 

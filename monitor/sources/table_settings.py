@@ -250,11 +250,6 @@ class TableSettings(SourceSettings):
         return "table"
 
     @property
-    def shows_texts_only(self) -> bool:
-        """Whether people see only texts of an item."""
-        return all(one.is_text for one in listed(self.columns.show))
-
-    @property
     def has_scores(self) -> bool:
         """Whether a column holds scores."""
         return self.columns.score is not None

@@ -57,22 +57,6 @@ def test_the_page_shows_pictures_so_check_says_nothing_of_them(place):
     assert "pictures (photo)" not in place.run("check").out
 
 
-def test_gold_items_with_other_columns_than_tasks_are_pointed_out(place):
-    with_gold(place, "truth,subjct")
-
-    checked = place.run("check")
-
-    checked.line(
-        "gold items of labeling.gold do not look like tasks: only one of both has 'subjct'"
-    )
-
-
-def with_gold(place, header):
-    place.predictions()
-    place.config(PAGE.replace("}", ", gold: gold.csv}"))
-    place.write("gold.csv", f"{header}\n1,Your flight to Rome\n")
-
-
 def test_a_source_with_a_problem_is_scanned_once(place, monkeypatch):
     asked: list[object] = []
     monkeypatch.setattr("monitor.cli.commands.checks.expected_round", asked.append)

@@ -238,9 +238,6 @@ INPUTS = {
     "the guideline is not there": config(
         labeling='{kind: page, question: "Travel?", guideline: guideline.md}'
     ),
-    "the gold items are not there": config(
-        labeling='{kind: page, question: "Travel?", gold: gold.csv}'
-    ),
     "the folder of pictures is not there": config(
         labeling='{kind: page, question: "Travel?"}',
         shown=("show: [subject]", "show: [{column: subject, kind: image, folder: photos}]"),
@@ -248,9 +245,6 @@ INPUTS = {
     "people are to label in an MLflow that is a file": config(
         labeling='{kind: mlflow, question: "Travel?"}',
         mlflow="sqlite:///mlflow.db",
-    ),
-    "gold items are given to another labeler than the page": config(
-        labeling="{kind: files, gold: gold.csv}"
     ),
     "people are to name classes where there are none": config(
         labeling='{kind: page, question: "What is it about?", answer: class}'

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -23,7 +23,6 @@ from monitor.domain.ports import ExcludesRows, ShowsPictures
 from monitor.domain.shown import Shown, is_picture
 from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.domain.values import listed
-from monitor.labeling.page import PageLabeler
 from monitor.presentation.judge import verdicts_text
 from monitor.presentation.numbers import minute_text, plural
 from monitor.rounds.labels.truth_reach import (
@@ -166,26 +165,6 @@ def _shown_warnings(context: MonitorContext, frame: Frame) -> Iterator[str]:
                 f"pictures ({', '.join(pictures)}) are only paths or a remark with labeling of "
                 f"kind {labeler.name}; kind page shows them"
             )
-        if isinstance(labeler, PageLabeler):
-            yield from _gold_warnings(labeler, shown)
-
-
-def _gold_warnings(labeler: PageLabeler, shown: Collection[Shown]) -> Iterator[str]:
-    """Describe how people could tell gold items, which are texts only, from tasks."""
-    try:
-        gold = labeler.gold()
-    except LabelsRefused:
-        return  # which the line on the labels says
-    if not (gold and shown):
-        return
-    names = {name for one in shown for name in one}
-    unexpected = sorted(names ^ {name for item in gold for name in item.shown})
-    if unexpected:
-        yield (
-            "gold items of labeling.gold do not look like tasks: only one of both has "
-            f"{', '.join(map(repr, unexpected))}; give their file the columns that people are "
-            f"shown ({', '.join(sorted(names))})"
-        )
 
 
 def _nothing(context: MonitorContext, window: Window) -> CheckResult:

@@ -1,24 +1,20 @@
 """What a version of a round says besides its estimates; nothing here is pooled or alerts.
 
-Segments, a challenger and a judge have modules; how far people agree, and whether they answer gold
-items as before, is here.
+Segments, a challenger and a judge have modules; how far people agree is here.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats
 
 from monitor.domain.judge import JudgeRow, OnDemandJudge
-from monitor.domain.label_parts import parts_of
 from monitor.domain.model import Answer
-from monitor.domain.report import AgreementRow, GoldRow, NoticeRow, SegmentRow
-from monitor.presentation.notices import disagreement_sentence, gold_sentence, has_fallen
+from monitor.domain.report import AgreementRow, NoticeRow, SegmentRow
+from monitor.presentation.notices import disagreement_sentence
 from monitor.rounds.estimation.challenge import Challenge, challenges
 from monitor.rounds.estimation.judge import judge_row
 from monitor.rounds.estimation.segments import (
@@ -32,11 +28,9 @@ from monitor.storage.database import Database
 from monitor.storage.labels import check_store, overlap_store
 from monitor.storage.labels.check_store import Checked
 from monitor.storage.labels.round_labels import RoundLabels, SeveralAnswers
-from monitor.storage.pages import control_store
 from monitor.storage.results import challenger_store, segment_store
 from monitor.storage.results.past_counts import first_phase_of
 from monitor.storage.results.segment_store import SegmentCell
-from monitor.storage.rounds import round_store
 from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import verdict_store
 from monitor.storage.samples.frame_store import StratumTally
@@ -57,7 +51,6 @@ class Supplements:
     agreement: AgreementRow | None = None
     challenge: Challenge | None = None
     judge: JudgeRow | None = None
-    gold: GoldRow | None = None
     search: SegmentSearch | None = None
     checks: Checked = field(default_factory=dict)
 
@@ -66,7 +59,6 @@ class Supplements:
         """What is unusual about these."""
         return [
             *disagreement_notices(self.agreement),
-            *gold_notices(self.gold),
             *search_notices(None if self.search is None else self.search.row),
         ]
 
@@ -76,7 +68,7 @@ def read_supplements(
 ) -> dict[int, Supplements]:
     """Gather them for each affected round: computed, or as stored where no label changed."""
     with database.read() as connection:
-        compared, gold = challenges(connection, batch), gold_rows(connection, batch)
+        compared = challenges(connection, batch)
         searches = segment_searches(connection, batch, restating)
         rounds = [member.round for member in batch.affected]
         asked = [one.id for one in rounds if isinstance(one.settings.judge, OnDemandJudge)]
@@ -86,7 +78,6 @@ def read_supplements(
                 _supplements(connection, member.round, batch.labels[each]),
                 challenge=compared.get(each),
                 judge=judge_row(member, batch.before(index), judgings.get(each)),
-                gold=gold.get(each),
                 search=searches.get(each),
             )
             for index, member in enumerate(batch.affected)
@@ -235,46 +226,3 @@ def disagreement_notices(row: AgreementRow | None) -> list[NoticeRow]:
         return []
     sentence = disagreement_sentence(row, row.alpha)
     return [NoticeRow(kind="disagreement", subject="labels", value=row.alpha, sentence=sentence)]
-
-
-def gold_rows(connection: Connection, batch: HistoryBatch) -> dict[int, GoldRow]:
-    """Count the right answers to gold items, by the id of each affected round with any."""
-    due = batch.affected[0].round
-    if not any(part.get("gold") for part in parts_of(due.settings.labeling)):
-        return {}
-    rounds = {one.id: one for one in round_store.closed_rounds(connection, batch.history.id)}
-    rounds |= {member.round.id: member.round for member in batch.affected}
-    in_order = sorted(rounds.values(), key=lambda one: one.slot)
-    answers = control_store.gold_answers(connection, [one.name for one in in_order])
-    answered = Counter(control.round_name for control, _ in answers)
-    right = Counter(control.round_name for control, is_right in answers if is_right)
-    rows: dict[int, GoldRow] = {}
-    right_before = answered_before = 0
-    for one in in_order:
-        if one.slot >= due.slot and answered[one.name]:
-            rows[one.id] = _gold_row(
-                right[one.name], answered[one.name], right_before, answered_before
-            )
-        right_before += right[one.name]
-        answered_before += answered[one.name]
-    return rows
-
-
-def _gold_row(right: int, answered: int, right_before: int, answered_before: int) -> GoldRow:
-    total, all_right = answered + answered_before, right + right_before
-    chance = float(stats.hypergeom.cdf(right, total, all_right, answered))
-    return GoldRow(
-        right=right,
-        answered=answered,
-        right_before=right_before,
-        answered_before=answered_before,
-        chance=float(f"{chance:.3g}") if answered_before else None,
-    )
-
-
-def gold_notices(row: GoldRow | None) -> list[NoticeRow]:
-    """Note that people answer gold items worse than in earlier rounds."""
-    if row is None or not has_fallen(row):
-        return []
-    share = row.right / row.answered
-    return [NoticeRow(kind="gold", subject="people", value=share, sentence=gold_sentence(row))]

@@ -133,7 +133,6 @@ def closed_report(
         agreement=supplements.agreement,
         challenger=None if supplements.challenge is None else supplements.challenge.row,
         judge=supplements.judge,
-        gold=supplements.gold,
         checks=checked.rows() if checked else [],
         answers=_answers_row(round_, batch.labels[round_.id].first_answers(), tally),
         # Measured without a judge, with which few labels decide more of an estimate.

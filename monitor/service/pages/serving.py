@@ -22,7 +22,7 @@ from monitor.service.pages import link_login, requests, sign_in
 from monitor.service.pages.certificates import key_files
 from monitor.service.pages.guard import Guard
 from monitor.service.pages.labeling import addresses as labeling
-from monitor.service.pages.labeling import conflicts, figures, own_answers
+from monitor.service.pages.labeling import conflicts, overview, own_answers
 from monitor.service.pages.labeling.task_queue import TaskQueue
 from monitor.service.pages.link_login import LinkLogin
 from monitor.service.pages.rendering import message_answer, wants_json
@@ -61,7 +61,7 @@ def pages_app(
     app.add_exception_handler(InputRefused, _unknown)
     app.add_exception_handler(MonitorError, _unavailable)
     app.include_router(link_login.router if isinstance(way_in, LinkLogin) else sign_in.router)
-    for pages in (requests, labeling, own_answers, conflicts, figures, status):
+    for pages in (requests, labeling, own_answers, conflicts, overview, status):
         app.include_router(pages.router)
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
     return Guard(app, settings)

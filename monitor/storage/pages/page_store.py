@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -27,10 +27,10 @@ from monitor.domain.model import Task
 from monitor.domain.page_answer import PageAnswer
 from monitor.domain.shown import Shown
 from monitor.storage.database import add_missing, change, insert_all, listed
-from monitor.storage.pages import control_store
 from monitor.storage.pages.page_tables import page_answers, page_rounds, page_shares, page_tasks
 from monitor.storage.pages.shared_task_store import digest, page_rounds_of, release, task_row
 
+_INSTANT = timedelta(microseconds=1)
 _UNDER_WAY = 1000  # Answers that others may give while one is written
 
 
@@ -90,9 +90,7 @@ def empty_tasks(
     """Delete what tasks of a round show and no other round needs; false if there was nothing."""
     lock(connection, _here(connection, [round_name]))
     held = [page_tasks.c.round_name == round_name, page_tasks.c.shown.is_not(None)]
-    if keys is None:
-        control_store.empty_gold(connection, round_name)
-    else:
+    if keys is not None:
         held.append(page_tasks.c.key.in_(keys))
     emptied = change(connection, page_tasks, *held, shown=None)
     return release(connection, round_name, keys) or emptied > 0
@@ -248,7 +246,7 @@ def record_answer(
 ) -> None:
     """Add what somebody says now about a task, after what they said ``before``."""
     row = {"task_key": task_key, "annotator": annotator, "answer": answer}
-    insert_all(connection, page_answers, [row | control_store.follow(before, now)])
+    insert_all(connection, page_answers, [row | _follow(before, now)])
 
 
 def state(connection: Connection) -> str:
@@ -263,8 +261,8 @@ def state(connection: Connection) -> str:
     return f"{connection.execute(query).scalar_one()} {last}"
 
 
-def answer_times(connection: Connection, annotator: str, at_most: int) -> list[datetime]:
-    """When somebody said the last things, to any round; the newest first."""
-    query = select(page_answers.c.at).where(page_answers.c.annotator == annotator)
-    newest = query.order_by(page_answers.c.at.desc()).limit(at_most)
-    return list(connection.scalars(newest))
+def _follow(before: PageStatement | None, now: datetime) -> dict[str, Any]:
+    """Return revision and time of a statement: later than the last, even by a clock set back."""
+    if before is None:
+        return {"revision": 1, "at": now}
+    return {"revision": before.revision + 1, "at": max(now, before.at + _INSTANT)}

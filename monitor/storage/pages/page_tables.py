@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy import (
     JSON,
-    BigInteger,
     Boolean,
     Column,
     Dialect,
-    Float,
     ForeignKey,
     ForeignKeyConstraint,
     Index,
@@ -98,48 +96,6 @@ page_sessions = define_table(
     Column("expires_at", UtcDateTime, nullable=False),
     Column("login", String(8)),  # who let them in: users, mlflow, or null for a link
     comment="Who may use the labeling page, by the hash of their cookie.",
-)
-
-page_control_rates = define_table(
-    "page_control_rates",
-    Column("round_name", ForeignKey("page_rounds.name"), primary_key=True),
-    Column("repeats", Float, nullable=False),
-    Column("gold", Float, nullable=False),
-    Column("feedback", Boolean, nullable=False),
-    comment="How many controls the labeling page mixes into a round, in shares of its tasks.",
-)
-
-page_gold = define_table(
-    "page_gold",
-    Column("round_name", ForeignKey("page_rounds.name"), primary_key=True),
-    Column("item", String(64), primary_key=True),
-    Column("truth", String(12), nullable=False),
-    Column("shown", JSON(none_as_null=True)),
-    comment="Items whose truth is known, as they were when the tasks of the round went out.",
-)
-
-page_controls = define_table(
-    "page_controls",
-    Column("key", String(40), primary_key=True),
-    Column("round_name", ForeignKey("page_rounds.name"), nullable=False),
-    Column("annotator", Text, nullable=False),
-    Column("task_key", String(40)),  # the task that is asked again, or
-    Column("gold_item", String(64)),  # the gold item
-    UniqueConstraint("round_name", "annotator", "task_key"),
-    UniqueConstraint("round_name", "annotator", "gold_item"),
-    comment="Repeats and gold items that the labeling page has shown, and to whom.",
-)
-
-page_control_answers = define_table(
-    "page_control_answers",
-    Column("id", BigId, primary_key=True, autoincrement=True),
-    Column("control_key", ForeignKey("page_controls.key"), nullable=False),
-    Column("revision", Integer, nullable=False),
-    Column("answer", StoredAnswer),  # null: taken back
-    Column("at", UtcDateTime, nullable=False),
-    Column("after", BigInteger, nullable=False),  # the person's last row of page_answers, or 0
-    UniqueConstraint("control_key", "revision"),
-    comment="What people said to controls; rows are only ever added, and nothing counts them.",
 )
 
 page_users = define_table(

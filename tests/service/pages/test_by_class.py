@@ -130,7 +130,7 @@ def test_people_who_name_different_classes_are_a_conflict_that_one_decides(datab
     block.run()
 
     assert found == ["class 0", "class 1", "class 2", "0", "cannot tell"]
-    assert "0 of 1" in overview  # pairs of answers that agree
+    assert "1 item on which people differ" in overview
     assert "Nothing to decide" in eve.page.text
     for value in CLASSES:
         if item in block.drawn(value):

@@ -298,10 +298,6 @@ def test_the_page_asks_the_store_for_nothing_that_tells_what_was_predicted(place
     tables = set(re.findall(r"(?:from|join|update|into) \"?(\w+)", "; ".join(asked)))
     assert "page_tasks" in tables
     assert tables <= {"page_rounds", "page_tasks", "page_answers", "page_sessions", "rounds"} | {
-        "page_control_rates",
-        "page_gold",
-        "page_controls",
-        "page_control_answers",
         "monitors",
         "page_shares",  # which rounds ask for an item, and of which class; test_by_class.py
         "planned_margins",  # of the whole round, from before any answer

@@ -1,12 +1,8 @@
-"""What the page says of the rest: how long it takes, and margins that come from the plan."""
-
-import re
-from datetime import timedelta
+"""What the page says of the rest: how much remains, and margins that come from the plan."""
 
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Margin, Sample
-from monitor.service.pages.labeling.pace import AT_FIRST, seconds_each
-from tests.rounds.scene import MONDAY, REFERENCE, Scene, settings
+from tests.rounds.scene import REFERENCE, Scene, settings
 from tests.service.pages.people import Place, on_page
 
 MARGIN = Margin(precision=0.2, recall=0.2)
@@ -32,7 +28,7 @@ def test_the_page_says_within_which_margins_the_round_will_be(database, tmp_path
     precision, recall = (round(100 * planned[metric]) for metric in ("precision", "recall"))
     left = len(scene.rows("select * from tasks"))
     assert 0 < precision < 20 > recall > 0
-    assert f"{left} to go, about {round(left * 5 / 60)} minutes" in page
+    assert f"{left} to go;" in page
     assert f"; then precision within ±{precision} %, recall ±{recall} %" in page
 
 
@@ -48,7 +44,7 @@ def test_margins_are_the_same_whatever_is_answered(database, tmp_path):
         for key in keys:
             desk.record_answer("ada", key, answer, 2 * place)
             scene.run()  # a pass reads the answer
-            words.append(re.sub(r"about [^;]*|less than a minute", "", desk.progress("ada").text))
+            words.append(desk.progress("ada").text)
         for key in keys:
             desk.record_answer("ada", key, None, 2 * place + 1)
 
@@ -70,22 +66,3 @@ def test_a_first_wave_promises_nothing_and_both_together_do(database, tmp_path):
     assert scene.round(1).second_wave_at is None
     assert "then" not in first
     assert "; then precision within ±" in place.desk().progress("ada").text
-
-
-def times(*gaps):
-    """Times of answers with these seconds between them, in no order."""
-    found = [MONDAY]
-    for gap in gaps:
-        found.append(found[-1] + timedelta(seconds=gap))
-    return found[::-1]
-
-
-def test_the_pace_is_that_of_the_last_items_and_pauses_are_none():
-    assert seconds_each(times(3, 4, 5, 6, 3600, 4)) == 4
-    assert seconds_each(times(4, 4, 4, 4, 4, 119)) == 4
-
-
-def test_until_enough_is_known_a_usual_pace_is_assumed():
-    assert seconds_each([]) == AT_FIRST
-    assert seconds_each(times(1, 1, 1, 1)) == AT_FIRST
-    assert seconds_each(times(1, 1, 1, 1, 1)) == 1

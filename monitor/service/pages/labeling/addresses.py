@@ -17,7 +17,7 @@ from monitor.service.pages.labeling.offered import question_values
 from monitor.service.pages.labeling.outcome import answer_of, refuse, task_of
 from monitor.service.pages.labeling.shown import FRAME_HEADERS, framed, parts_of
 from monitor.service.pages.labeling.task_queue import Screen, TaskQueue
-from monitor.service.pages.rendering import html_page, message_page, wants_json
+from monitor.service.pages.rendering import html_page, wants_json
 from monitor.service.pages.requests import Labeling, OwnForm, PageRefused
 from monitor.service.pages.sessions import WebSession
 
@@ -78,12 +78,8 @@ def _notice(
     queue: TaskQueue = request.app.state.desk
     task, revision = task_of(form)
     refuse(queue.record_answer(session.annotator, task, answer, revision))
-    feedback = None if answer is None else queue.feedback(session.annotator, task)
     if wants_json(request):
-        progress = queue.progress(session.annotator).text
-        return JSONResponse({"progress": progress, "known": feedback})
-    if feedback is not None:
-        return message_page(HTTPStatus.OK, feedback, role=session.role)
+        return JSONResponse({"progress": queue.progress(session.annotator).text})
     back = f"/label?task={task}" if answer is None else "/label"
     return RedirectResponse(back, HTTPStatus.SEE_OTHER)
 

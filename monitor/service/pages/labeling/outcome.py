@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 from monitor.domain.page_answer import PageAnswer, read_page_answer
 from monitor.service.pages.requests import PageRefused
-from monitor.storage.pages.control_store import ControlStatement
 from monitor.storage.pages.page_store import PageStatement
-
-if TYPE_CHECKING:
-    ChosenAnswer = PageStatement | ControlStatement
 
 _HIGHEST_REVISION = 1_000_000
 
@@ -49,7 +44,7 @@ class AnswerOutcome(Enum):
 
 
 def judged(
-    latest: ChosenAnswer | None, answer: PageAnswer | None, revision: int
+    latest: PageStatement | None, answer: PageAnswer | None, revision: int
 ) -> AnswerOutcome | None:
     """Judge an answer, or with None an undoing, by the ``latest`` answer of the person.
 
@@ -63,12 +58,12 @@ def judged(
     return None
 
 
-def revision_of(answer: ChosenAnswer | None) -> int:
+def revision_of(answer: PageStatement | None) -> int:
     """Count the answers of a person, by their latest statement."""
     return 0 if answer is None else answer.revision
 
 
-def stands(answer: ChosenAnswer | None) -> bool:
+def stands(answer: PageStatement | None) -> bool:
     """Whether a statement is an answer, and not an undoing or nothing."""
     return answer is not None and answer.answer is not None
 

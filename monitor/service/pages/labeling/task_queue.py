@@ -21,12 +21,10 @@ from monitor.domain.page_answer import PageAnswer, fits
 from monitor.domain.ports import Clock
 from monitor.domain.shown import Shown
 from monitor.domain.state import RoundState
-from monitor.service.pages.labeling import controls
-from monitor.service.pages.labeling.controls import AnswerHistory, Controls
 from monitor.service.pages.labeling.outcome import AnswerOutcome, judged, revision_of, stands
-from monitor.service.pages.labeling.pace import AnnotatorProgress, seconds_each
+from monitor.service.pages.labeling.progress import AnnotatorProgress
 from monitor.storage.database import Database
-from monitor.storage.pages import control_store, page_store, shared_task_store
+from monitor.storage.pages import page_store, shared_task_store
 from monitor.storage.pages.page_store import PageRound, PageStatement, PageTask
 from monitor.storage.rounds import round_store
 from monitor.storage.samples import frame_store
@@ -45,7 +43,6 @@ LAST_DAY = timedelta(days=1)
 to be read by a pass of ``run-once`` or ``serve`` first."""
 
 AT_ONCE = 10  # Tasks that a screen has at a time: enough that nobody waits for the next one
-_HISTORY_LENGTH = 21  # Answers whose times make the pace of a person
 BLOCK = 50  # Tasks of the common order within which each person has an order of their own
 
 
@@ -103,15 +100,7 @@ class TaskQueue:
                 AssignedTask(task.key, work.revision(task.key), shown[task.key]) for task in chosen
             ]
             name = chosen[0].round_name if chosen else None
-            mixed_in = Controls.read(connection, work.courses(), annotator)
-            control = mixed_in.next(connection, name, first)
-            if control is not None:
-                name = control.round_name
-                revision = mixed_in.revision(control)
-                texts = control_store.read_shown(connection, control)
-                index = 1 if tasks and tasks[0].key == first else 0
-                tasks.insert(index, AssignedTask(control.key, revision, texts))
-            progress = self._progress(connection, work, mixed_in)
+            progress = self._progress(connection, work)
             last = self._last(connection, annotator, accepting)
         return Screen(None if name is None else rounds[name], tuple(tasks), progress, last)
 
@@ -138,10 +127,7 @@ class TaskQueue:
             accepting, _ = self._rounds(connection, now)
             task = page_store.find_task(connection, list(accepting), key)
             if task is None:
-                names = names_on_page(accepting)
-                return controls.record_answer(
-                    connection, names, annotator, key, answer, revision=revision, now=now
-                )
+                return AnswerOutcome.NOT_OPEN
             locked = page_store.lock(connection, [task.round_name])
             if not locked:  # the round was taken from the page just now
                 return AnswerOutcome.NOT_OPEN
@@ -158,18 +144,13 @@ class TaskQueue:
         return AnswerOutcome.TAKEN
 
     def shown_to(self, annotator: str, key: str) -> Shown | None:
-        """Read what a task or control shows, for somebody who has or had it on the screen.
+        """Read what a task shows, for somebody who has or had it on the screen.
 
         An adjudicator sees the tasks of their rounds, too. None for everybody else.
         """
         now = self.clock()
         with self.database.read() as connection:
             accepting, _ = self._rounds(connection, now)
-            control = control_store.find_control(
-                connection, names_on_page(accepting), annotator, key
-            )
-            if control is not None:
-                return control_store.read_shown(connection, control)
             task = page_store.find_task(connection, list(accepting), key)
             if task is None or not self._may_see(connection, annotator, task):
                 return None
@@ -189,14 +170,7 @@ class TaskQueue:
         with self.database.read() as connection:
             _, asking = self._rounds(connection, now)
             work = _AnnotatorTasks.read(connection, [*asking], annotator, now)
-            mixed_in = Controls.read(connection, work.courses(), annotator)
-            return self._progress(connection, work, mixed_in)
-
-    def feedback(self, annotator: str, key: str) -> str | None:
-        """Return the true answer of a gold item that was just answered, if it is to be shown."""
-        with self.database.read() as connection:
-            names = names_on_page(self.accepting(connection))
-            return controls.feedback(connection, names, annotator, key)
+            return self._progress(connection, work)
 
     def accepting(self, connection: Connection) -> dict[str, str]:
         """Name the rounds that take answers, each with its round on the page."""
@@ -229,32 +203,20 @@ class TaskQueue:
         asks = {one.name for one in unfinished if one.state is RoundState.LABELING}
         return accepting, {name: page for name, page in accepting.items() if name in asks}
 
-    def _progress(
-        self, connection: Connection, work: _AnnotatorTasks, mixed_in: Controls
-    ) -> AnnotatorProgress:
-        times = [
-            *page_store.answer_times(connection, work.annotator, _HISTORY_LENGTH),
-            *control_store.answer_times(connection, work.annotator, _HISTORY_LENGTH),
-        ]
+    def _progress(self, connection: Connection, work: _AnnotatorTasks) -> AnnotatorProgress:
         unanswered = work.remaining()
         elsewhere = sum(not work.is_free(task) for task in unanswered)
-        seconds = seconds_each(sorted(times)[-_HISTORY_LENGTH:])
-        # Those of controls too, or the words would tell that only controls are left.
         names = {task.round_name for task in unanswered}
-        names |= {due.round_name for due in mixed_in.to_come}
         then = None
         if len(names) == 1:
             margins = frame_store.read_margins(connection, list(self._monitors()))
             then = margins.get(names.pop())
-        return AnnotatorProgress(len(unanswered) + len(mixed_in.to_come), elsewhere, seconds, then)
+        return AnnotatorProgress(len(unanswered), elsewhere, then)
 
     def _last(
         self, connection: Connection, annotator: str, accepting: Mapping[str, str]
     ) -> AssignedTask | None:
         newest = page_store.last_answer(connection, list(accepting), annotator)
-        control = control_store.last_answer(connection, names_on_page(accepting), annotator)
-        if control is not None and (newest is None or newest.id <= control.after):
-            return AssignedTask(control.control_key, control.revision)
         return None if newest is None else AssignedTask(newest.task_key, newest.revision)
 
 
@@ -290,22 +252,6 @@ class _AnnotatorTasks:
     def revision(self, key: str) -> int:
         """Count what the person has said about a task."""
         return revision_of(self._answered(key))
-
-    def courses(self) -> dict[str, AnswerHistory]:
-        """Find how far the person is in each round."""
-        unanswered = self.remaining()
-        answered = [
-            answer for task in self.tasks if stands(answer := self._answered(task.key)) and answer
-        ]
-        answered.sort(key=lambda answer: answer.id)
-        round_of = {task.key: task.round_name for task in self.tasks}
-        return {
-            name: AnswerHistory(
-                [answer.task_key for answer in answered if round_of[answer.task_key] == name],
-                [task.key for task in unanswered if task.round_name == name],
-            )
-            for name in dict.fromkeys(round_of.values())
-        }
 
     def chosen(self, first: str) -> list[PageTask]:
         """Choose the next tasks for the person, of one round, no two of the same item."""

@@ -30,7 +30,6 @@ let sending = false;
 let asking = false;
 let away = false;
 let byTab = false; // whether the last key led elsewhere on the page
-let hinted = 0;
 
 function later(milliseconds) {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -39,15 +38,6 @@ function later(milliseconds) {
 function tell(message) {
   notice.textContent = message;
   notice.hidden = message === "";
-}
-
-// Tells what is known of an item that was answered wrong, for as long as the next few answers take.
-function hint(known) {
-  hinted -= 1;
-  if (hinted === 0) tell("");
-  if (!known) return;
-  tell(known);
-  hinted = 4;
 }
 
 function keep() {
@@ -153,10 +143,8 @@ async function flush() {
     waiting.shift();
     keep();
     const said = await saidIn(response);
-    if (response.ok) {
-      progress.textContent = said.progress;
-      hint(said.known);
-    } else tell(said.message);
+    if (response.ok) progress.textContent = said.progress;
+    else tell(said.message);
   }
   sending = false;
   await refill();

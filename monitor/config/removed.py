@@ -1,0 +1,22 @@
+"""Settings of earlier versions that no longer exist, and what replaces each."""
+
+from __future__ import annotations
+
+from monitor.config.yaml_tree import Way
+
+_PAGE_CONTROLS = (
+    "pages no longer mix gold items and repeats into tasks, which no estimate used; to measure "
+    "label errors use `overlap`, or `checks` of a column"
+)
+_REMOVED = {
+    "labeling.gold": _PAGE_CONTROLS,
+    "labeling.gold_share": _PAGE_CONTROLS,
+    "labeling.gold_feedback": _PAGE_CONTROLS,
+    "labeling.repeats": _PAGE_CONTROLS,
+}
+
+
+def replacement_of(way: Way) -> str | None:
+    """Return what to use in place of a removed setting; None if no version had it."""
+    names = [part for part in way if isinstance(part, str)]
+    return _REMOVED.get(".".join(names[-2:]))
