@@ -1,5 +1,6 @@
 """Migrations make the tables and views of this program, whole or not at all, and no others."""
 
+import json
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from threading import Timer
@@ -13,9 +14,9 @@ from sqlalchemy import inspect, select, text
 from monitor.domain.errors import ConfigRefused, InputRefused, SchemaMismatch
 from monitor.storage import schema
 from monitor.storage.database import Database
-from monitor.storage.tables import metadata, monitors, store
+from monitor.storage.tables import metadata, monitors, rounds, store
 from monitor.storage.views import NAMES
-from tests.storage.old_stores import newer_program
+from tests.storage.old_stores import make_old_store, newer_program
 
 BREAKS_HALF_WAY = """
 import sqlalchemy as sa
@@ -94,6 +95,23 @@ def test_migrations_go_up_down_and_up_again(database):
     assert nothing == ({"monitor_schema_version"}, set())
     assert names(database) == first
     schema.check(database)
+
+
+def test_rounds_of_an_old_store_forget_settings_that_were_removed(empty):
+    make_old_store(empty, "0001")
+    labeling = {"kind": "page", "question": "Travel?", "repeats": 0.1, "gold": "gold.csv"}
+    with empty.write() as connection:
+        [id_, settings] = connection.execute(text("select id, settings from rounds")).first()
+        settings = settings if isinstance(settings, dict) else json.loads(settings)
+        changed = json.dumps({**settings, "labeling": labeling})
+        statement = text("update rounds set settings = :settings where id = :id")
+        connection.execute(statement, {"settings": changed, "id": id_})
+
+    schema.upgrade(empty)
+
+    with empty.read() as connection:
+        kept = connection.execute(select(rounds.c.settings).where(rounds.c.id == id_)).scalar_one()
+    assert kept == {**settings, "labeling": {"kind": "page", "question": "Travel?"}}
 
 
 def test_an_empty_store_is_made_ready_gets_an_id_and_keeps_it_and_its_rows(empty):
