@@ -216,7 +216,7 @@ def history(monitor: str | None = None, config: Path | str = "config.yaml") -> R
     from monitor.storage import schema
     from monitor.storage.database import Database
 
-    loaded = load_config(config)
+    loaded = load_config(config, hooks=False)
     settings = loaded.monitor(only_monitor(loaded, monitor))
     database = Database(loaded.store_url)
     try:
@@ -453,8 +453,13 @@ def _of_values(
 
 
 @contextmanager
-def opened(config: Path | str, *, make_store: bool = True) -> Iterator[Application]:
+def opened(
+    config: Path | str, *, make_store: bool = True, delivers: bool = False
+) -> Iterator[Application]:
     """Read the config and open its store, making the tables of a new one.
+
+    delivers: Whether the hooks get something; else their section of the config is not read, and its
+        secrets may be missing.
 
     Raises
     ------
@@ -465,7 +470,7 @@ def opened(config: Path | str, *, make_store: bool = True) -> Iterator[Applicati
     from monitor.storage import schema
     from monitor.wiring import build
 
-    application = build(load_config(config))
+    application = build(load_config(config, hooks=delivers))
     try:
         if make_store:
             schema.ready(application.database)

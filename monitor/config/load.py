@@ -47,9 +47,12 @@ _KINDS: dict[object, Kinds[Any, Any, Any]] = {
 _MAY_HIDE = ("string_", "model_", "dict_")  # a secret may stand where text or a section is wanted
 
 
-def load_config(path: Path | str, environ: Mapping[str, str] | None = None) -> Config:
+def load_config(
+    path: Path | str, environ: Mapping[str, str] | None = None, *, hooks: bool = True
+) -> Config:
     """Read a config file, ``${NAME}`` from ``environ`` or else from the process's environment.
 
+    Without ``hooks`` that section is not read, so a shell without its secrets can show results.
     A `ConfigRefused` has all problems of the file, each with file, line, path and the way out.
     """
     path = Path(path)
@@ -58,8 +61,11 @@ def load_config(path: Path | str, environ: Mapping[str, str] | None = None) -> C
         raise ConfigRefused(_listed(path, tree, []))
     filling = Filling(tree, os.environ if environ is None else environ, path.absolute().parent)
     _check_names(tree)
+    sections = tree.values
+    if isinstance(sections, dict) and not hooks:
+        sections = {name: section for name, section in sections.items() if name != "hooks"}
     try:
-        config = Config.model_validate(filling.values(tree.values), context=filling)
+        config = Config.model_validate(filling.values(sections), context=filling)
     except ValidationError as error:
         for way, message in _problems_of(error, filling):
             tree.refuse(way, filling.without_secrets(way, message))

@@ -29,6 +29,7 @@ from monitor.domain.errors import DeliveryFailed
 from monitor.domain.ports import utc_now
 from monitor.domain.retry_after import retry_after
 from monitor.files.sqlite_address import sqlite_path
+from monitor.tracking.import_failure import import_failure
 from monitor.tracking.sqlite_tables import is_half_made, make_tables
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ CONNECT_SECONDS = 3
 HEALTH_SECONDS = 5
 TOO_MANY, UNAVAILABLE = 429, 503
 
-_PORTS = {"http": 80, "https": 443, "postgresql": 5432, "mysql": 3306, "mssql": 1433}
+_DATABASES = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}
+_PORTS = {"http": 80, "https": 443, **_DATABASES}
 
 
 def check_reachable(uri: str) -> None:
@@ -203,7 +205,7 @@ class Connection:
         is_there = self._answered + _FRESH > time.monotonic()
         if not is_there:
             self.check_reachable(requested)
-        load_mlflow()
+        self.load()
         from mlflow import MlflowClient  # noqa: PLC0415
         from mlflow.exceptions import MlflowException  # noqa: PLC0415
         from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415
@@ -225,7 +227,21 @@ class Connection:
             except (MlflowException, SQLAlchemyError, OSError) as error:
                 self._forget()
                 raise self.failure(error, requested) from error
+            except ImportError as error:  # MLflow imports much of itself only when it is used
+                raise DeliveryFailed(import_failure(error), lasting=True) from error
             self._answered = time.monotonic()
+
+    def load(self) -> None:
+        """Import what reaches this MLflow. Raises `DeliveryFailed` if its library does not load."""
+        try:
+            load_mlflow()
+            with _IMPORT:
+                import mlflow.tracking  # noqa: PLC0415
+
+                if urlsplit(self.tracking_uri).scheme.partition("+")[0] in {"sqlite", *_DATABASES}:
+                    import mlflow.store.tracking.sqlalchemy_store  # noqa: F401, PLC0415
+        except ImportError as error:
+            raise DeliveryFailed(import_failure(error), lasting=True) from error
 
     def check_reachable(self, requested: str) -> None:
         """Find out that nothing listens, before anything slow is done for it."""

@@ -137,6 +137,10 @@ class MlflowHandler:
                 return untagged(str(error))
             raise
 
+    def load(self) -> None:
+        """Import MLflow's library. Raises `DeliveryFailed` if it does not load."""
+        self._connection.load()
+
     def check_model(self, uri: str) -> str:
         """Find which version of a registered model a URI names.
 

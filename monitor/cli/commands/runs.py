@@ -59,7 +59,7 @@ def run_once(
     from monitor.service.change_detection import ChangeDetector
     from monitor.service.loop import one_pass
 
-    with opened(config) as application:
+    with opened(config, delivers=True) as application:
         monitors = chosen_monitors(application, monitor)
         previous: dict[str, dict[int, RoundVersion]] = {}
 
@@ -79,6 +79,7 @@ def run_once(
             name: moves(application, name, previous[name]) if name in previous else []
             for name in (context.settings.name for context in monitors)
         }
+        _load_mlflow_before_it_is_due(application, moved, result)
         if json:
             echo_json(pass_json(result, moved))
         else:
@@ -110,7 +111,7 @@ def backfill(
     first, last = _span(start, end)
     rounds: dict[str, list[Round]] = {}
     errors: dict[str, MonitorError] = {}
-    with opened(config) as application:
+    with opened(config, delivers=True) as application:
         for context in chosen_monitors(application, monitor):
             slots = backfill_slots(context, first, last)
             name, rounds[name] = context.settings.name, []
@@ -126,6 +127,7 @@ def backfill(
                 for sentence in _backfill_sentences(context, slots, rounds[name]):
                     echo(sentence)
         result = Pass(errors, deliver_all(application))
+        _load_mlflow_before_it_is_due(application, rounds, result)
         if json:
             echo_json(pass_json(result, rounds))
         else:
@@ -147,7 +149,7 @@ def serve(
     from monitor.cli.logs import set_up_logs
     from monitor.service.loop import serve as run
 
-    with opened(config) as application:
+    with opened(config, delivers=True) as application:
         set_up_logs(service=True, json=json)
         run(application, path=config)
 
@@ -210,6 +212,28 @@ def _refuse_no_slot(context: MonitorContext, slot: str, due: datetime) -> None:
             f"nearest are {minute(before)} and {minute(after)} UTC"
         )
         raise InputRefused(message)
+
+
+def _load_mlflow_before_it_is_due(
+    application: Application, moved: dict[str, list[Round]], result: Pass
+) -> None:
+    """Import MLflow when a monitor draws its first rounds, weeks before their results go there."""
+    from monitor.domain.errors import DeliveryFailed
+    from monitor.domain.model import MLFLOW, EffectKind
+    from monitor.storage.outbox.effect_admin import last_done
+    from monitor.wiring import mlflow_handler
+
+    drawn = [
+        name for name, of in moved.items() if any(one.state is RoundState.LABELING for one in of)
+    ]
+    with application.database.read() as connection:
+        is_new = any(last_done(connection, name, EffectKind.ROUND_RUN) is None for name in drawn)
+    if not is_new or MLFLOW in result.delivered.failed:
+        return
+    try:
+        mlflow_handler(application.config).load()
+    except DeliveryFailed as error:
+        result.delivered.note(MLFLOW, error)
 
 
 def _slot_exit_code(application: Application, result: Pass, slot: str) -> int:

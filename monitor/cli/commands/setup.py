@@ -135,7 +135,7 @@ def upgrade(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     from monitor.storage import schema
     from monitor.storage.database import Database
 
-    database = Database(load_config(config).store_url)
+    database = Database(load_config(config, hooks=False).store_url)
     try:
         before = schema.current_revision(database)
         schema.upgrade(database)

@@ -38,6 +38,17 @@ _STOPPING = (
     },
     {"type": "http.response.body", "body": b"It is being stopped; ask again in a moment.\n"},
 )
+_AMBIGUOUS = (
+    {
+        "type": "http.response.start",
+        "status": HTTPStatus.BAD_REQUEST,
+        "headers": [(b"content-type", b"text/plain"), (b"connection", b"close")],
+    },
+    {
+        "type": "http.response.body",
+        "body": b"A request has Content-Length or Transfer-Encoding, not both.\n",
+    },
+)
 _QUEUED = 32  # Connections that the system keeps until they are taken in
 
 
@@ -108,7 +119,7 @@ class WebServer:
         self._socket = listening(address, setting)
         self._server = uvicorn.Server(
             uvicorn.Config(
-                _unavailable_when_cut(pages),
+                _refusing_two_lengths(_unavailable_when_cut(pages)),
                 log_config=None,
                 access_log=False,
                 lifespan="off",
@@ -141,6 +152,23 @@ class WebServer:
         self._server.should_exit = True
         self._thread.join(2 * _STOP)
         self._socket.close()
+
+
+def _refusing_two_lengths(pages: ASGI) -> ASGI:
+    """Refuse a request with two lengths of its body, and close its connection.
+
+    A proxy that reads the other length would take the rest for the next request, which then carries
+    headers that only the proxy may write (RFC 9112, section 6.1).
+    """
+
+    async def answering(scope: Any, receive: Any, send: Any) -> None:
+        if {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}:
+            for message in _AMBIGUOUS:
+                await send(message)
+            return
+        await pages(scope, receive, send)
+
+    return answering
 
 
 def _unavailable_when_cut(pages: ASGI) -> ASGI:

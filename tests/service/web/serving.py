@@ -33,7 +33,7 @@ from monitor.cli.logs import set_up_logs
 from monitor.service.loop import serve
 
 {patch}
-with opened(Path("config.yaml")) as application:
+with opened(Path("config.yaml"), delivers=True) as application:
     set_up_logs(service=True)
     often = timedelta(seconds=0.2)
     serve(application, path=Path("config.yaml"), tick=often, grace=timedelta(seconds={grace}))

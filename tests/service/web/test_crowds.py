@@ -177,3 +177,32 @@ def test_a_request_that_a_stop_cuts_off_is_answered_as_for_later_and_not_as_a_bu
     asking.join(30)
 
     assert answers == [503]
+
+
+TWO_LENGTHS = b"GET /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n"
+SECOND = b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 10.0.0.1\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("sent", "statuses"),
+    [
+        (TWO_LENGTHS + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", [400]),
+        (TWO_LENGTHS + b"transfer-encoding: Chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", [400]),
+        (TWO_LENGTHS + b"\r\nhello", [200, 200]),
+        (
+            TWO_LENGTHS.replace(b"Content-Length: 5", b"Transfer-Encoding: chunked")
+            + b"\r\n0\r\n\r\n",
+            [200, 200],
+        ),
+    ],
+)
+def test_a_request_with_two_lengths_is_refused_and_its_connection_closed(serving, sent, statuses):
+    address = serving()
+    answer = b""
+
+    with socket.create_connection(address, 20) as connection:
+        connection.sendall(sent + SECOND)
+        while answer.count(b"HTTP/1.1 ") < 2 and (received := connection.recv(65_536)):
+            answer += received
+
+    assert [int(part[:3]) for part in answer.split(b"HTTP/1.1 ")[1:]] == statuses
