@@ -219,13 +219,16 @@ def _of_part(
     A round that asks people keeps the folder that its tasks went to, and is read from today's as
     well, where there is one: people may bring answers there. It also keeps whether they are asked
     for yes or no or for the class, and of which classes. Any other kind is read as the config
-    says today, so that a wrong path or name can be corrected.
+    says today, so that a wrong path or name can be corrected, but for what decides the round
+    (`Labeling.as_opened`).
     """
     if today is None:
         return (_stored_labeler(opened_with, block, make),)
     labeling, labeler = today
     if _asks_equally(opened_with, labeling) and type(labeler) is not FilesLabeler:
-        return (labeler if block == block_today else make(labeling, block),)
+        opened = labeling.as_opened(opened_with)
+        is_same = opened is labeling and block == block_today
+        return (labeler if is_same else make(opened, block),)
     stored = _stored_labeler(opened_with, block, make)
     # By the very class: a package may derive its own labeler from it.
     if type(stored) is not FilesLabeler or type(labeler) is not FilesLabeler:

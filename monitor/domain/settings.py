@@ -33,6 +33,8 @@ from monitor.domain.sample_settings import Explored, Sample
 from monitor.domain.setting_types import Duration, Settings, Share, TimeZone
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from monitor.stats.detection.half_space import Limit, Side
 
 CREDIBLE_LEVEL = 0.95
@@ -358,6 +360,10 @@ class Labeling(Settings):
         """Return what a round keeps of a labeler of this kind alone, and no secret."""
         secrets = {name for name, value in self if isinstance(value, SecretStr)}
         return self.model_dump(mode="json", exclude={*Labeling.model_fields, *secrets})
+
+    def as_opened(self, opened_with: Mapping[str, Any]) -> Labeling:  # noqa: ARG002  some kinds do
+        """Return these settings as they apply to a round that was opened with others (`own`)."""
+        return self
 
 
 class RoundSettings(Settings):

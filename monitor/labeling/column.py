@@ -8,9 +8,17 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
+from pydantic import (
+    Field,
+    PrivateAttr,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    model_validator,
+)
 
 from monitor.domain.census import OPEN, UNCLEAR, Census, JoinedItems, counted
 from monitor.domain.errors import LabelsRefused, SettingRefused
@@ -47,6 +55,11 @@ _LISTS = "labeling.positive or labeling.negative"
 _YES: Values = (1, True)
 _NO: Values = (0, False)
 MOST_BY_ID = 1_000_000  # Items of a stratum read by their ids, at a kilobyte of memory each
+OF_TODAY = (
+    *("kind", "path", "table", "id", "value", "time"),
+    *("passed_without_rows", "similar_ids"),  # A round that waits for one goes on with it
+)
+"""Settings that are read as the config has them, so that a wrong path or name can be corrected."""
 _EXAMPLES = 3  # ids that show how they are written
 _STYLED = 1000  # ids by which their styles are known
 
@@ -85,6 +98,10 @@ class ColumnSettings(Labeling):
 
     ``deadline`` is ``matures`` unless given: a round that closed earlier would hold the answers
     that come fast, which are not a random part of all.
+
+    A round keeps what decides its labels as it was when it opened: ``matures``, ``missing_means``,
+    ``positive``, ``negative`` and ``checks``. It is read at today's ``path`` and under the names
+    that columns have today.
     """
 
     kind: Literal["column"] = "column"
@@ -101,6 +118,27 @@ class ColumnSettings(Labeling):
     similar_ids: Literal["accept", "refuse"] = "refuse"
     time: str | None = None
     checks: Annotated[int, Field(ge=1)] | None = None
+
+    _today: ColumnSettings | None = PrivateAttr(default=None)
+
+    def as_opened(self, opened_with: Mapping[str, Any]) -> ColumnSettings:
+        """Return what a round was opened with, at today's location and under today's names.
+
+        Values that its lists leave without a meaning have the one that today's lists give them.
+        """
+        own = {name: value for name, value in self.own().items() if name not in OF_TODAY}
+        frozen = {name: opened_with[name] for name in own if name in opened_with}
+        if own == own | frozen:
+            return self
+        of_today = {name: getattr(self, name) for name in OF_TODAY}
+        opened = ColumnSettings.model_validate({**of_today, **frozen})
+        opened._today = self
+        return opened
+
+    @property
+    def of_today(self) -> ColumnSettings | None:
+        """The settings of the config, where a round was opened with others; else None."""
+        return self._today
 
     @model_validator(mode="before")
     @classmethod
@@ -178,12 +216,17 @@ class ValueMeanings:
         self._folded = {text.casefold() for text in self.positives}
         takes_unlisted = settings.unlisted_means == "negative"
         self._doubtful = frozenset() if takes_unlisted else DOUBTFUL | self._folded
+        self._of_today = settings.of_today and ValueMeanings(settings.of_today)
 
     def of(self, text: str) -> Answer | None:
         """Return what a value means; None if it is neither positive nor negative.
 
         With no list of negatives, one that may stand for a positive or a missing one is neither.
         """
+        answer = self._of_own(text)
+        return self._of_today.of(text) if answer is None and self._of_today else answer
+
+    def _of_own(self, text: str) -> Answer | None:
         if text in self.positives:
             return Answer.POSITIVE
         if text == Answer.CANNOT_TELL:
@@ -381,8 +424,9 @@ class ColumnLabeler:
 
     @property
     def location(self) -> str:
-        """Where the truth is."""
-        return self.truths.whole_location
+        """Where the truth is; another one for rounds that were opened with other settings."""
+        whole = self.truths.whole_location
+        return whole if self.settings.of_today is None else f"{whole}\n{self._settings}"
 
     def state(self) -> str:
         """Text that differs between states of the table, found cheaply; empty if that cannot be."""
@@ -539,5 +583,10 @@ class ColumnLabeler:
     def _marker(self, tasks: Mapping[str, Task], state: object) -> str:
         """Text that differs between states of the table, tasks, maturity and settings."""
         matured = [[key, self._matured(task)] for key, task in sorted(tasks.items())]
-        settings = self.settings.model_dump_json()
-        return hashlib.sha256(json.dumps([state, matured, settings]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([state, matured, self._settings]).encode()).hexdigest()
+
+    @property
+    def _settings(self) -> str:
+        """All settings by which the truth is read."""
+        read_by = filter(None, (self.settings, self.settings.of_today))
+        return "\n".join(each.model_dump_json() for each in read_by)

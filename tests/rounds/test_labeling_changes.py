@@ -1,0 +1,97 @@
+"""Labels of a column after its settings changed: a round goes on by what it was opened with."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.rounds.test_recounts import FIRST, ITEMS, WEEK, Weeks
+
+DRAWN, WHOLE = {"sample": {"max_labels": 40}}, {}
+BOTH = pytest.mark.parametrize("way", [DRAWN, WHOLE], ids=["drawn", "counted whole"])
+
+
+def labeled(weeks, number):
+    """Labels and positive ones of a round, as its newest version counts them."""
+    return weeks.rows(
+        "select sum(c.labeled), sum(c.positive), max(r.version), max(r.partial) from counts c "
+        "join rounds r on r.id = c.round_id and r.version = c.version "
+        f"where r.number = {number}"
+    )
+
+
+@pytest.fixture
+def weeks(tmp_path):
+    """Return predictions of three weeks, whose truth has rows for positive items alone."""
+    weeks = Weeks(tmp_path)
+    weeks.truth = {item: label for item, label in weeks.truth.items() if label}
+    weeks.write_truth()
+    return weeks
+
+
+@BOTH
+def test_a_longer_maturity_withdraws_no_label_of_a_closed_round(weeks, way):
+    implied = {"missing_means": "negative"}
+    weeks.play(labeling=implied, **way)
+    weeks.play(labeling=implied, **way)
+    before = labeled(weeks, 1)
+
+    weeks.write_truth(later=1)
+    weeks.play(labeling=implied | {"matures": "30d"}, **way)
+    weeks.play(labeling={"missing_means": "unanswered"}, **way)
+
+    assert labeled(weeks, 1) == before
+    assert before[0][2:] == (1, 0)
+
+
+@BOTH
+def test_an_open_round_closes_whole_by_the_maturity_that_it_was_opened_with(weeks, way):
+    weeks.now = FIRST + WEEK
+    weeks.play(labeling={"missing_means": "negative"}, **way)
+    assert weeks.rows("select state from rounds") == [("labeling",)]
+
+    weeks.now += timedelta(hours=2)
+    weeks.play(labeling={"missing_means": "negative", "matures": "30d"}, **way)
+
+    assert weeks.rows("select state, partial from rounds") == [("closed", 0)]
+
+
+@BOTH
+def test_another_positive_value_is_for_later_rounds(weeks, way):
+    weeks.truth = {item: "fraud" if item.endswith("59") else "ok" for item in weeks.truth}
+    weeks.write_truth()
+    opened = {"positive": "fraud", "negative": "ok"}
+    weeks.play(labeling=opened, **way)
+    weeks.play(labeling=opened, **way)
+    before = labeled(weeks, 1)
+
+    weeks.write_truth(later="ok")
+    weeks.play(labeling={"positive": "ok", "negative": "fraud"}, **way)
+
+    assert labeled(weeks, 1) == before
+
+
+def test_a_value_without_a_meaning_has_the_one_that_the_config_gives_it_later(weeks):
+    weeks.truth = dict.fromkeys([f"0-{n:02}" for n in range(ITEMS)], "no") | {"0-59": "chargeback"}
+    weeks.write_truth()
+    opened = {"positive": "fraud", "negative": "no"}
+    weeks.play(labeling=opened)
+    weeks.play(labeling=opened)
+    assert labeled(weeks, 1)[0][:2] == (ITEMS - 1, 0)
+
+    weeks.play(labeling={"positive": ["fraud", "chargeback"], "negative": "no"})
+
+    assert labeled(weeks, 1)[0][:2] == (ITEMS, 1)
+
+
+@BOTH
+def test_a_path_and_column_that_were_renamed_are_read_for_rounds_opened_before(weeks, way):
+    implied = {"missing_means": "negative"}
+    weeks.play(labeling=implied, **way)
+    weeks.play(labeling=implied, **way)
+    [(_, before, *_)] = labeled(weeks, 1)
+    rows = [[item, 0] for item in weeks.truth]
+
+    weeks.write("moved.csv", [["item", "is_fraud"], *rows])
+    weeks.play(labeling={"path": "moved.csv", "id": "item", "value": "is_fraud"}, **way)
+
+    assert (before > 0, labeled(weeks, 1)[0][1]) == (True, 0)
