@@ -27,7 +27,7 @@ from monitor.cli.app import SECTIONS as GROUPS
 from monitor.cli.app import app
 from monitor.config.adapters import HOOKS, JUDGES, LABELERS, LOGINS, SOURCES, Kinds
 from monitor.config.model import Classes, Config, MonitorConfig, ReferenceFile
-from monitor.config.pages import PagesSettings, TlsSettings, WebSettings
+from monitor.config.pages import PagesSettings, WebSettings
 from monitor.domain.challenger import Challenger
 from monitor.domain.judge import Budget
 from monitor.domain.sample_settings import Bands, Cells, Cost, Margin, Sample
@@ -67,7 +67,6 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "web": WebSettings,
     "pages": PagesSettings,
     **of_kinds("pages: login", LOGINS),
-    "pages: tls": TlsSettings,
     "monitors": MonitorConfig,
     "monitors: classes": Classes,
     **of_kinds("monitors: source", SOURCES),
@@ -189,9 +188,6 @@ NOTES = {
     "PagesSettings.listen": "`127.0.0.1:8089` for this machine, `0.0.0.0:8443` for others too",
     "PagesSettings.names": "names or addresses, without port",
     "PagesSettings.login": "none: by a link in the log, on this machine",
-    "PagesSettings.tls": "the pages speak `https` themselves",
-    "TlsSettings.certificate": "relative to the config",
-    "TlsSettings.key": "relative to the config",
     "ColumnSettings.path": "file, pattern or list of them, relative to the config; left out, the "
     "truth is read where `source` reads, unless that is of kind `duckdb`",
     "ColumnSettings.table": "of `path`, the table or view of a DuckDB file; without it, the table "

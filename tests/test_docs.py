@@ -54,7 +54,7 @@ NO_CONFIG = re.compile(r"^groups:|kind: jsonl|\{\.\.\.")
 PAGES = {
     "listen": "0.0.0.0:8443",
     "names": ["labels.example.org"],
-    "tls": {"certificate": "certificate.pem", "key": "key.pem"},
+    "behind_proxy": True,
 }
 TABLES = {"kind": "sql", "url": "postgresql+psycopg://reader@localhost/db", "table": "predictions"}
 

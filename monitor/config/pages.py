@@ -92,17 +92,6 @@ class WebSettings(Settings):
         return parse_address(self.listen)
 
 
-class TlsSettings(Settings):
-    """The certificate of the pages, as a browser meets it, and its key: files in PEM.
-
-    ``certificate`` holds those that lead from it to a root as well. The key has no password; keep
-    the file from other users. New files count from the next start.
-    """
-
-    certificate: str
-    key: str
-
-
 class PagesSettings(Settings):
     """Where `pr-monitor serve` has its pages: the status pages, and that on which people label.
 
@@ -111,15 +100,14 @@ class PagesSettings(Settings):
     log has a link that works once, for each person. What `web` allows says nothing about them.
 
     Where other machines can reach them they need ``names``, by which browsers ask for them, a
-    ``login``, and encryption: ``tls``, or ``behind_proxy: true`` where a proxy in front of them
-    has the certificate. What such a proxy says of who asks (``X-Forwarded-For`` and
-    ``X-Forwarded-Proto``) is believed then, so nobody else may reach the address.
+    ``login``, and a proxy in front of them that speaks ``https``: ``behind_proxy: true``. What such
+    a proxy says of who asks (``X-Forwarded-For`` and ``X-Forwarded-Proto``) is believed then, so
+    nobody else may reach the address.
     """
 
     listen: str
     names: tuple[str, ...] = ()
     login: Annotated[SerializeAsAny[LoginSettings] | None, LOGINS] = None
-    tls: TlsSettings | None = None
     behind_proxy: bool = False
 
     @model_validator(mode="after")
@@ -138,11 +126,11 @@ class PagesSettings(Settings):
         if not self.is_reachable:
             return self
         who = f"other machines can reach {self.address}"
-        if not self.is_encrypted:
+        if not self.behind_proxy:
             message = (
-                f"{who}, and without encryption all on the way read passwords and texts; add tls: "
-                "{certificate: FILE, key: FILE}, or behind_proxy: true where a proxy has the "
-                f"certificate, or write 127.0.0.1:{self.address.port}"
+                f"{who}, and without encryption all on the way read passwords and texts; put a "
+                "proxy that speaks https in front of the pages and add behind_proxy: true, or "
+                f"write 127.0.0.1:{self.address.port}"
             )
             raise SettingRefused(setting="listen", why=message)
         if self.login is None:
@@ -165,11 +153,6 @@ class PagesSettings(Settings):
     def is_reachable(self) -> bool:
         """Whether people come from other machines."""
         return self.behind_proxy or not self.address.is_loopback
-
-    @property
-    def is_encrypted(self) -> bool:
-        """Whether browsers see the pages under ``https``."""
-        return self.behind_proxy or self.tls is not None
 
 
 def _is_host(name: str) -> bool:

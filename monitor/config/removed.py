@@ -9,6 +9,7 @@ _PAGE_CONTROLS = (
     "label errors use `overlap`, or `checks` of a column"
 )
 _REMOVED = {
+    "pages.tls": "put a proxy that speaks https in front of the pages and add `behind_proxy: true`",
     "labeling.gold": _PAGE_CONTROLS,
     "labeling.gold_share": _PAGE_CONTROLS,
     "labeling.gold_feedback": _PAGE_CONTROLS,

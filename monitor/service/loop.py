@@ -361,7 +361,6 @@ def _pages(running: Running) -> PagesServer | None:
         lambda: running.application.names,
         board_of(lambda: running.application),
         settings=settings,
-        folder=config.folder,
         tracking_uri=config.mlflow.tracking_uri,
         notified=report_page,
     )

@@ -10,7 +10,7 @@ from tests.service.pages.site import reachable
 @pytest.mark.parametrize(
     ("without", "said"),
     [
-        ({"tls": None}, r"listen: .* without encryption .* add tls: .* behind_proxy: true"),
+        ({"behind_proxy": None}, r"listen: .* without encryption .* add behind_proxy: true"),
         ({"login": None}, r"login: other machines can reach .* \{kind: users\}, or \{kind: mlflow"),
         ({"names": None}, r"names: other machines can reach .* \[labels\.example\.org\]"),
     ],
@@ -25,7 +25,7 @@ def test_pages_for_other_machines_need_encryption_a_login_and_names(listen, with
 @pytest.mark.parametrize("without", ["login", "names"])
 def test_pages_behind_a_proxy_are_reached_from_elsewhere_also_on_loopback(without):
     with pytest.raises(ValueError, match=f"{without}: other machines can reach"):
-        reachable(listen="127.0.0.1:8443", tls=None, behind_proxy=True, **{without: None})
+        reachable(listen="127.0.0.1:8443", **{without: None})
 
 
 @pytest.mark.parametrize("listen", ["localhost:8089", "[::1]:8089"])

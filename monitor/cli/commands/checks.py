@@ -30,7 +30,6 @@ from monitor.presentation.status import last_named_line
 from monitor.rounds.forecast.simulate import detected_soon, expected_round
 from monitor.rounds.opening.removed_monitors import removed_monitors
 from monitor.rounds.opening.setting_changes import pending_changes
-from monitor.service.pages.certificates import certificate_warnings
 from monitor.service.web.server import listening
 from monitor.stats.detection.power import WITHIN
 from monitor.storage import schema
@@ -211,24 +210,18 @@ def _mlflow(application: Application) -> str:
 def _page_checks(application: Application) -> Iterator[Check]:
     settings = application.config.pages
     if settings is not None:
-        yield _tried("pages", partial(_pages, application, settings))
+        yield _tried("pages", partial(_pages, settings))
         if settings.login is not None:
             yield _tried("login of pages", partial(_login, application, settings.login))
 
 
-def _pages(application: Application, settings: PagesSettings) -> CheckResult:
-    text, warnings = str(settings.address), list[str]()
-    if settings.tls is not None:
-        names = settings.names
-        end, warnings = certificate_warnings(
-            settings.tls, application.config.folder, names, application.clock()
-        )
-        text = f"{text}; {end}"
+def _pages(settings: PagesSettings) -> CheckResult:
+    text = str(settings.address)
     try:
         listening(settings.address, "pages.listen").close()
     except TryLater:
         text = f"{text}; in use now, by serve or another program"
-    return CheckResult(text, tuple(warnings))
+    return CheckResult(text)
 
 
 def _login(application: Application, login: LoginSettings) -> CheckResult:

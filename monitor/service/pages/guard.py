@@ -49,7 +49,7 @@ class Guard:
         self._app = app
         self._settings = settings
         self._names = {name.lower() for name in settings.names}
-        self._scheme = "https" if settings.is_encrypted else "http"
+        self._scheme = "https" if settings.behind_proxy else "http"
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request (ASGI), or say why not."""

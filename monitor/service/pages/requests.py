@@ -70,7 +70,7 @@ def create_session(request: Request, annotator: str) -> Response:
 def cookie_name(settings: PagesSettings) -> str:
     """Name the cookie; under https a browser takes one of this name from its own host only."""
     name = f"pr_monitor_{settings.address.port}"  # its ports share a machine's cookies
-    return f"__Host-{name}" if settings.is_encrypted else name
+    return f"__Host-{name}" if settings.behind_proxy else name
 
 
 def address_of(request: Request) -> str:
@@ -90,7 +90,7 @@ def _set_cookie(request: Request, response: Response, token: str, seconds: int) 
         expires=None if seconds else 0,
         httponly=True,
         samesite="strict",
-        secure=request.app.state.settings.is_encrypted,
+        secure=request.app.state.settings.behind_proxy,
     )
 
 

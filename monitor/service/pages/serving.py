@@ -19,7 +19,6 @@ from monitor.domain.adapters import LoginSite
 from monitor.domain.errors import InputRefused, MonitorError
 from monitor.service.imports import import_for_workers
 from monitor.service.pages import link_login, requests, sign_in
-from monitor.service.pages.certificates import key_files
 from monitor.service.pages.guard import Guard
 from monitor.service.pages.labeling import addresses as labeling
 from monitor.service.pages.labeling import conflicts, overview, own_answers
@@ -113,8 +112,7 @@ class PagesServer:
         is called with each link that works, and who used the one before.
     tracking_uri: Where MLflow is, for a login by its accounts.
 
-    Raises `ConfigRefused` if the certificate or its key cannot be used, or this machine does not
-    have the address.
+    Raises `ConfigRefused` if this machine does not have the address.
     """
 
     def __init__(
@@ -126,7 +124,6 @@ class PagesServer:
         notified: Callable[[str, str | None], None],
         setting: str = "pages.listen",
         name: str = "",
-        folder: Path | None = None,
         tracking_uri: str = "",
     ) -> None:
         self._settings = settings
@@ -138,8 +135,7 @@ class PagesServer:
             way_in = SignIn(accounts, SignInAttempts(board.database, board.clock))
         queue = TaskQueue(board.database, board.clock, monitors)
         page = pages_app(queue, way_in, board, settings)
-        files = None if settings.tls is None else key_files(settings.tls, folder or Path())
-        self._server = WebServer(page, settings.address, setting, files)
+        self._server = WebServer(page, settings.address, setting)
 
     def start(self) -> None:
         """Begin to answer, and tell where."""
@@ -160,12 +156,12 @@ class PagesServer:
         settings = self._settings
         if settings.behind_proxy:
             return f"https://{settings.names[0]}"  # at the port of the proxy
-        address, scheme = settings.address, "https" if settings.is_encrypted else "http"
+        address = settings.address
         if settings.names:
-            return f"{scheme}://{address._replace(host=settings.names[0])}"
+            return f"http://{address._replace(host=settings.names[0])}"
         # A browser may look for localhost at [::1] first, where another program may listen.
         host = "127.0.0.1" if address.host == "localhost" else address.host
-        return f"{scheme}://{address._replace(host=host)}"
+        return f"http://{address._replace(host=host)}"
 
     def _entered(self, annotator: str) -> None:
         # Who came in is in, also where nobody reads any more what this process prints.

@@ -12,7 +12,6 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from http import HTTPStatus
 from operator import attrgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -112,9 +111,7 @@ class WebServer:
         pages: ASGI,
         address: Address,
         setting: str = "web.listen",
-        key_files: tuple[Path, Path] | None = None,
     ) -> None:
-        certificate, key = key_files or (None, None)
         # Bound here, since uvicorn calls sys.exit where an address is taken.
         self._socket = listening(address, setting)
         self._server = uvicorn.Server(
@@ -125,8 +122,6 @@ class WebServer:
                 lifespan="off",
                 server_header=False,
                 proxy_headers=False,  # uvicorn would believe whoever asks from this machine
-                ssl_certfile=certificate,
-                ssl_keyfile=key,
                 http=PatientProtocol,
                 ws="none",
                 timeout_keep_alive=5,

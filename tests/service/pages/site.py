@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -18,14 +17,14 @@ from monitor.service.pages.status.addresses import Board
 from monitor.storage.pages import accounts as tokens
 from monitor.storage.pages import people_store
 from monitor.storage.pages.accounts import StoreUsers
-from tests.servers import free_port
-from tests.service.pages.people import Client, Reader, served
+from tests.service.pages.people import Client, Reader
 
 if TYPE_CHECKING:
     from monitor.storage.database import Database
 
 NAME = "labels.example.org"
 HTTPS = f"https://{NAME}:8443"
+FORWARDED = {"x-forwarded-proto": "https"}
 BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
@@ -35,7 +34,7 @@ def reachable(**more):
         "listen": "0.0.0.0:8443",
         "names": [NAME],
         "login": {"kind": "users"},
-        "tls": {"certificate": "certificate.pem", "key": "key.pem"},
+        "behind_proxy": True,
         **more,
     }
     return PagesSettings.model_validate({key: of for key, of in given.items() if of is not None})
@@ -61,8 +60,9 @@ class Site:
         """Status pages of a config without a monitor."""
         return Board(self.database, lambda: self.now, list, lambda *_: None)
 
-    def client(self, **more):
-        return Client(self.application(), base=HTTPS, **more)
+    def client(self, *, headers=FORWARDED, **more):
+        """A browser behind a proxy that speaks https."""
+        return Client(self.application(), base=HTTPS, headers=headers, **more)
 
     def add(self, name, role="labeler"):
         """Add a user; returns the token."""
@@ -93,12 +93,3 @@ def problem(answer):
     page = Reader(answer.text)
     assert ("p", {"id": "problem", "role": "alert", "class": "problem"}) in page.elements
     return page.text
-
-
-@contextmanager
-def serving(site, folder, **more):
-    """The pages on a free port, under https; yields their address."""
-    settings = reachable(listen=f"127.0.0.1:{free_port()}", names=["localhost"], **more)
-    told = []
-    with served(site.board(), settings, notified=lambda at, _: told.append(at), folder=folder):
-        yield told[0]

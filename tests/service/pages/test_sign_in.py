@@ -18,7 +18,7 @@ from monitor.service.pages.sign_in import (
 )
 from monitor.storage.pages import accounts, people_store
 from tests.service.pages.people import place_of
-from tests.service.pages.site import HTTPS, NAME, Site, problem, reachable
+from tests.service.pages.site import HTTPS, NAME, Site, problem
 
 COOKIE = "__Host-pr_monitor_8443"
 SECOND = timedelta(seconds=1)
@@ -370,13 +370,7 @@ def test_pages_for_other_machines_answer_under_their_names_only(site):
     assert site.client().get("/sign-in", headers={"host": NAME.upper()}).status_code == 200
 
 
-def behind_proxy(database):
-    return Site(database, reachable(listen="127.0.0.1:8443", tls=None, behind_proxy=True))
-
-
-def test_behind_a_proxy_the_last_address_counts_which_nobody_but_the_proxy_writes(database):
-    site = behind_proxy(database)
-
+def test_behind_a_proxy_the_last_address_counts_which_nobody_but_the_proxy_writes(site):
     def failing(forwarded):
         said = {"x-forwarded-for": forwarded, "x-forwarded-proto": "https"}
         data = {"name": f"name {forwarded}", "password": "x"}
@@ -389,8 +383,8 @@ def test_behind_a_proxy_the_last_address_counts_which_nobody_but_the_proxy_write
     assert failing("203.0.113.10") == 401
 
 
-def test_behind_a_proxy_a_request_that_came_without_encryption_is_refused(database):
-    client = behind_proxy(database).client()
+def test_behind_a_proxy_a_request_that_came_without_encryption_is_refused(site):
+    client = site.client(headers={})
 
     plain = client.get("/sign-in", headers={"x-forwarded-proto": "http"})
     unsaid = client.get("/sign-in")
