@@ -27,6 +27,7 @@ from monitor.domain.time_limit import stopped_by
 from monitor.sources.dialects import DIALECTS, Dialect, Reading, dialect_of
 from monitor.sources.sql_table import TableInfo, find_table
 from monitor.sources.sql_times import instant_of, is_naive
+from monitor.sources.sqlite_reading import is_closed_log, sqlite_options, unchanged, way_out
 from monitor.sources.table_settings import SqlSettings
 from monitor.sources.table_source import TableSource
 from monitor.sources.table_truths import TableTruths
@@ -50,7 +51,14 @@ _DRIVERS = {
 _NOT_ALLOWED = frozenset({"42501", 1044, 1045, 1142, 1143, 1698})
 _TOO_SLOW = frozenset({"57014", 1969, 3024})
 _MISSING = frozenset({"42P01", "42703", "3D000", 1049, 1054, 1146})
-_CLOSED = frozenset({"SQLITE_CANTOPEN", "SQLITE_NOTADB", "SQLITE_PERM", "SQLITE_CORRUPT"})
+# Names of SQLite's errors, each also the beginning of more exact ones.
+_CLOSED = (
+    "SQLITE_CANTOPEN",
+    "SQLITE_NOTADB",
+    "SQLITE_PERM",
+    "SQLITE_CORRUPT",
+    "SQLITE_READONLY",
+)
 
 
 class SqlDatabase:
@@ -77,7 +85,7 @@ class SqlDatabase:
         if it does not let this user read, or what is read is not there.
         """
         try:
-            with self.engine.connect() as connection:
+            with self._unchanged(), self.engine.connect() as connection:
                 dialect = self._dialect(connection)
                 limits = {"seconds": self._seconds, "ms": self._seconds * 1000}
                 for statement in dialect.begin:
@@ -121,16 +129,31 @@ class SqlDatabase:
         options = _DRIVERS.get(url.get_driver_name(), {})
         return create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=options)
 
+    @property
+    def _file(self) -> Path:
+        return self._folder / (self._url.database or "")
+
+    def _unchanged(self) -> AbstractContextManager[None]:
+        """Refuse what was read from a file without a lock if it changed meanwhile."""
+        is_sqlite = self.engine.dialect.name == "sqlite"
+        return unchanged(self._file) if is_sqlite and is_closed_log(self._file) else nullcontext()
+
     def _sqlite(self) -> Engine:
-        path = self._folder / (self._url.database or "")
+        path = self._file
         if not path.is_file():
             message = f"{self.shown}: there is no file {path}; check source.url"
             raise SourceRefused(message, is_public=True)
         url = self._url.set(
-            database=f"file:{_escaped(str(path))}", query={"mode": "ro", "uri": "true"}
+            database=f"file:{_escaped(str(path))}",
+            query=sqlite_options(self.shown, self._url.query),
         )
         engine = create_engine(url, poolclass=NullPool, hide_parameters=True)
         zone, unit = self._settings.time_zone, self._settings.time_unit
+
+        @event.listens_for(engine, "do_connect")
+        def _without_lock(_: object, __: object, arguments: list[str], ___: object) -> None:
+            if is_closed_log(path):  # looked up each time, as a writer may come
+                arguments[0] = f"{arguments[0]}&immutable=1"
 
         @event.listens_for(engine, "connect")
         def _functions(connection: Any, _: object) -> None:
@@ -174,8 +197,9 @@ class SqlDatabase:
             return SourceUnavailable(
                 f"{self} did not answer within {self._seconds:g} s: {answer}. {SLOW}"
             )
-        if code in _MISSING or code in _CLOSED:
-            return SourceRefused(f"{self} cannot be read: {answer}; check source.url and its table")
+        if code in _MISSING or str(code).startswith(_CLOSED):
+            to_do = way_out(self._file, str(code))
+            return SourceRefused(f"{self} cannot be read: {answer}; {to_do}")
         if _is_outage(error):
             return SourceUnavailable(f"{self} cannot be read now: {answer}. It is tried again")
         return SourceRefused(f"{self} cannot be read: {answer}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -46,6 +45,7 @@ from sqlalchemy.sql.functions import FunctionElement
 from monitor.domain.crashpoint import crashpoint
 from monitor.domain.errors import ConfigRefused, InputRefused, MonitorError, StoreUnavailable
 from monitor.domain.masking import masked, secrets_of
+from monitor.storage.closed_path import ClosedPath, closed_path
 
 Of = TypeVar("Of")
 
@@ -242,26 +242,37 @@ class Database:
                 "the database, or may use and create in its schema"
             )
         if self.is_sqlite and (fault := self._fault_of_path(error, cause)):
-            return ConfigRefused(fault)
+            return fault
         if _is_outage(error):
             return self._unavailable(cause, "Nothing changed, or it is unknown whether it did")
         return None
 
-    def _fault_of_path(self, error: DBAPIError, cause: str) -> str | None:
+    def _fault_of_path(self, error: DBAPIError, cause: str) -> MonitorError | None:
         if folder := self._missing_folder():
-            return f"store: there is no folder {folder}; make it or change the path"
-        if closed_path := self._closed_path(error):
-            return (
-                f"store: this user may not write {closed_path}: {cause}. A store is written by all "
-                "who use it, in its file and next to it: let this user write both, or name another "
-                "place"
-            )
+            return ConfigRefused(f"store: there is no folder {folder}; make it or change the path")
+        if closed := self._closed_path(error):
+            return self._closed(closed, cause)
         if type(error) is DatabaseError:
-            return (
+            return ConfigRefused(
                 f"store: {self.shown} cannot be read as a store: {cause}. Name another file, or "
                 "move this one away if it is no store"
             )
         return None
+
+    def _closed(self, closed: ClosedPath, cause: str) -> MonitorError:
+        """Describe what cannot be written; a disk that takes no writes at all may come back."""
+        if closed.is_disk:
+            return self._unavailable(f"{closed.path} is on a disk that takes no writes ({cause})")
+        if closed.is_permission:
+            return ConfigRefused(
+                f"store: this user may not write {closed.path}: {cause}. A store is written by all "
+                "who use it, in its file and next to it: let this user write both, or name another "
+                "place"
+            )
+        return ConfigRefused(
+            f"store: {closed.path} cannot be written: {closed.reason}. Name a file in a folder "
+            "that this user may write"
+        )
 
     def _missing_folder(self) -> Path | None:
         if (self.engine.url.database or "").startswith("file:"):
@@ -269,19 +280,11 @@ class Database:
         folder = Path(self.engine.url.database or "").parent
         return None if folder.is_dir() else folder
 
-    def _closed_path(self, error: DBAPIError) -> Path | None:
-        """Find what the user may not write; a disk that takes no writes at all may come back."""
+    def _closed_path(self, error: DBAPIError) -> ClosedPath | None:
+        """Find what cannot be written, if that is what SQLite met."""
         code = getattr(error.orig, "sqlite_errorcode", 0) & _PRIMARY_CODE
         name = self.engine.url.database or ""
-        if code not in _CLOSED or name.startswith("file:"):
-            return None
-        path = Path(name)
-        logs = (path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))  # SQLite's own
-        for candidate in (path.parent, path, *logs):
-            access = os.W_OK | os.X_OK if candidate.is_dir() else os.W_OK
-            if candidate.exists() and not os.access(candidate, access):
-                return None if os.statvfs(candidate).f_flag & os.ST_RDONLY else candidate
-        return None
+        return None if code not in _CLOSED or name.startswith("file:") else closed_path(Path(name))
 
 
 def _is_outage(error: DBAPIError) -> bool:

@@ -1,21 +1,21 @@
 """A store that this user may not write is a fault of the place, and one that passes by is not."""
 
+import errno
 import os
 import sqlite3
 import traceback
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest import mock
 
 import pytest
 
 from monitor.domain.errors import MonitorError, StoreUnavailable
 from monitor.storage import schema
 from monitor.storage.database import Database
-from tests.servers import cannot_start
+from tests.nobody import as_nobody
 
-NOBODY = 65_534
 WITHOUT_RIGHTS = 0o555
-NO_OTHER_USER = "root may not become another user here, and may write everywhere"
 
 
 @pytest.fixture
@@ -30,30 +30,7 @@ def folder():
 
 def opened_by_nobody(folder):
     """Open the store as a user whom permissions bind, even where root runs the tests."""
-    read, write = os.pipe()
-    if not (child := os.fork()):
-        try:
-            os.write(write, said_by_nobody(folder).encode())
-        finally:
-            os._exit(0)  # whatever happens: the tests go on in one process, not in two
-    os.waitpid(child, 0)
-    os.close(write)
-    with os.fdopen(read) as stream:
-        said = stream.read()
-    if said == NO_OTHER_USER:
-        cannot_start(said)
-    return said
-
-
-def said_by_nobody(folder):
-    if os.getuid() == 0:
-        try:
-            os.setgroups([])
-            os.setgid(NOBODY)
-            os.setuid(NOBODY)
-        except PermissionError:
-            return NO_OTHER_USER
-    return said_on_opening(folder)
+    return as_nobody(lambda: said_on_opening(folder))
 
 
 def said_on_opening(folder):
@@ -100,7 +77,36 @@ def test_a_disk_that_takes_no_writes_for_now_is_for_later(folder, monkeypatch):
 
     said = opened_by_nobody(folder)
 
-    assert said.startswith(f"75: the store sqlite:///{folder}/monitor.db cannot be used now")
+    assert said == (
+        f"75: the store sqlite:///{folder}/monitor.db cannot be used now: {folder} is on a disk "
+        "that takes no writes (unable to open database file). Nothing changed; running again is "
+        "safe"
+    )
+
+
+def test_a_store_that_is_a_folder_is_named(folder):
+    (folder / "monitor.db").mkdir()
+
+    said = said_on_opening(folder)
+
+    assert said == (
+        f"78: store: {folder}/monitor.db cannot be written: is a directory. Name a file in a "
+        "folder that this user may write"
+    )
+
+
+def test_a_folder_in_which_no_file_can_be_made_is_named():
+    said = said_on_opening(Path("/proc"))
+
+    assert said.startswith("78: store: /proc cannot be written: no such file or directory. Name")
+
+
+def test_a_full_disk_is_for_later(folder, monkeypatch):
+    (folder / "monitor.db").mkdir()
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    monkeypatch.setattr(os, "open", mock.Mock(side_effect=full))
+
+    assert "cannot be used now" in said_on_opening(folder)
 
 
 def test_a_folder_that_may_be_written_says_nothing_of_rights(folder, monkeypatch):

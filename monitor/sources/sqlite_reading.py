@@ -1,0 +1,78 @@
+"""Reading a SQLite file that this user may not write: its options, and when it needs no lock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from monitor.domain.errors import SourceRefused, SourceUnavailable
+
+_OPTIONS = ("cache", "immutable", "nolock", "psow", "timeout", "vfs")
+_READ_ONLY = "SQLITE_READONLY"  # begins the names of several errors
+_OWN = {"mode": "ro", "uri": "true"}
+_WAL_VERSIONS, _AT = b"\x02\x02", 18  # of the header: the file is read and written by its log
+
+
+def sqlite_options(shown: str, query: Mapping[str, str | tuple[str, ...]]) -> dict[str, str]:
+    """Return the options of an address, with those by which a source is only read.
+
+    >>> sqlite_options("sqlite:///p.db", {"immutable": "1"})
+    {'immutable': '1', 'mode': 'ro', 'uri': 'true'}
+    """
+    for name, value in query.items():
+        if name in _OWN and str(value).lower() in {_OWN[name], "1"}:
+            continue
+        if name not in _OPTIONS or not isinstance(value, str):
+            message = (
+                f"{shown}: source.url has the option {name!r}, which is not used here; a file is "
+                f"opened with mode=ro, and known options are {', '.join(_OPTIONS)}"
+            )
+            raise SourceRefused(message)
+    return {**{name: str(query[name]) for name in query if name in _OPTIONS}, **_OWN}
+
+
+def is_closed_log(path: Path) -> bool:
+    """Whether SQLite could read a file only after making its log, which this user may not.
+
+    Such a file is in WAL mode, no log lies beside it, and its folder may not be written. Nothing
+    is missing from the file then, so it is read without a lock (``immutable=1``).
+    """
+    try:
+        with path.open("rb") as file:
+            file.seek(_AT)
+            is_wal = file.read(len(_WAL_VERSIONS)) == _WAL_VERSIONS
+    except OSError:  # SQLite says why it cannot be opened
+        return False
+    log = path.with_name(f"{path.name}-wal")
+    return is_wal and not log.exists() and not os.access(path.parent, os.W_OK | os.X_OK)
+
+
+@contextmanager
+def unchanged(path: Path) -> Iterator[None]:
+    """Refuse what was read without a lock from a file that changed meanwhile."""
+    before = _version(path)
+    yield
+    if _version(path) != before:
+        message = f"{path} changed while it was read; it is tried again"
+        raise SourceUnavailable(message)
+
+
+def _version(path: Path) -> tuple[int, int, int] | None:
+    try:
+        at = path.stat()
+    except OSError:
+        return None
+    return at.st_ino, at.st_size, at.st_mtime_ns
+
+
+def way_out(path: Path, code: str) -> str:
+    """Return what to do about a file that SQLite could not open or has to write before it reads."""
+    if not code.startswith(_READ_ONLY):
+        return "check source.url and its table"
+    return (
+        f"SQLite has to write beside {path} before it can read it. Let this user write the folder "
+        f"{path.parent}, or close the file cleanly where it is written; if nobody writes it any "
+        "more, add ?immutable=1 to source.url"
+    )

@@ -1,0 +1,47 @@
+"""Which file or folder keeps a SQLite store from being written, and why."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import NamedTuple
+
+_PASSING = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE})
+
+
+class ClosedPath(NamedTuple):
+    """A path that cannot be written; another disk or another user may be able to."""
+
+    path: Path
+    reason: str
+    is_permission: bool
+    is_disk: bool
+
+
+def closed_path(store: Path) -> ClosedPath | None:
+    """Find what cannot be written of a store: its folder, its file or SQLite's files beside it.
+
+    None if all can be written, or if what keeps them from it passes, such as a full disk.
+    """
+    files = (store.with_name(f"{store.name}{end}") for end in ("", "-wal", "-shm"))
+    for path in (store.parent, *files):
+        try:
+            _try(path, is_folder=path == store.parent)
+        except OSError as error:
+            return None if error.errno in _PASSING else _closed(path, error)
+    return None
+
+
+def _try(path: Path, *, is_folder: bool) -> None:
+    if is_folder:
+        TemporaryFile(dir=path).close()
+    elif path.exists():
+        os.close(os.open(path, os.O_RDWR))
+
+
+def _closed(path: Path, error: OSError) -> ClosedPath:
+    is_disk = error.errno == errno.EROFS or bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+    is_permission = error.errno in {errno.EACCES, errno.EPERM}
+    return ClosedPath(path, (error.strerror or str(error)).lower(), is_permission, is_disk)
