@@ -171,7 +171,7 @@ class OnDemandSettings(JudgeSettings):
 
     @model_validator(mode="after")
     def _a_value_means_one_verdict(self) -> OnDemandSettings:
-        both = {*map(_spelled, self.values("positive"))} & {*map(_spelled, self.values("negative"))}
+        both = {*map(spelled, self.values("positive"))} & {*map(spelled, self.values("negative"))}
         if both:
             message = f"{min(both)!r} would mean both yes and no; name in negative what means no"
             raise ValueError(message)
@@ -228,11 +228,11 @@ class OnDemandSettings(JudgeSettings):
             if not number or (isinstance(value, float) and not math.isfinite(value)):
                 return None
             return Verdict.YES if value >= self.threshold else Verdict.NO  # type: ignore[operator]
-        spelled = _spelled(value)
+        text = spelled(value)
         verdicts = [
             verdict
             for verdict, name in ((Verdict.YES, "positive"), (Verdict.NO, "negative"))
-            if spelled in map(_spelled, self.values(name))  # type: ignore[arg-type]
+            if text in map(spelled, self.values(name))  # type: ignore[arg-type]
         ]
         return verdicts[0] if len(verdicts) == 1 else None
 
@@ -270,7 +270,7 @@ class OnDemandJudge(Settings):
 AnyJudge: TypeAlias = Judge | OnDemandJudge
 
 
-def _spelled(value: object) -> str:
+def spelled(value: object) -> str:
     """Write a value so that equal ones are written alike: ``1.0`` as 1, true as in JSON."""
     if isinstance(value, bool):
         return str(value).lower()

@@ -198,9 +198,10 @@ class Frame:
     """The counted window: what one scan of the source found.
 
     ``notes`` count rows worth a note that are not bad. ``segment_columns`` is the order of
-    ``StratumFrame.segments``. ``newest`` is the time of the newest row, good or bad; ``snapshot``
-    the state of the source that was read, where it can be read again. The faults say why decisions
-    and verdicts could not be read.
+    ``StratumFrame.segments``. ``other_verdicts`` counts the rows of the judge's most frequent
+    values that are not positive. ``newest`` is the time of the newest row, good or bad;
+    ``snapshot`` the state of the source that was read, where it can be read again. The faults say
+    why decisions and verdicts could not be read.
     """
 
     window: Window
@@ -211,6 +212,7 @@ class Frame:
     model_version: str | None = None
     segment_columns: tuple[str, ...] = ()
     unknown: Mapping[str, int] = field(default_factory=dict)
+    other_verdicts: Mapping[str, int] = field(default_factory=dict)
     newest: datetime | None = None
     snapshot: str | None = field(default=None, compare=False)  # the same rows may be in several
     challenger_fault: str | None = None

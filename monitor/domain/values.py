@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import struct
 from collections.abc import Mapping
 
@@ -63,6 +65,29 @@ def synonyms(text: str) -> tuple[str, ...]:
     group = next((each for each in _SAME if folded in each), (folded,))
     excluded = _LETTERS - {folded} if folded in _LETTERS else ()
     return tuple(word for word in group if word not in excluded)
+
+
+_FENCE = re.compile(r"^`{3,}\s*(?:json|text|txt|plaintext|yaml)?\s|`")
+
+
+def core_text(text: str) -> str:
+    """Return what a value says without case, blanks, punctuation, a code fence or a JSON object.
+
+    Of a JSON object or list with one value, that value counts.
+
+    >>> core_text(" Yes."), core_text("**yes**"), core_text('```json {"verdict": "yes"} ```')
+    ('yes', 'yes', 'yes')
+    >>> core_text("not spam")
+    'not spam'
+    """
+    bare = _FENCE.sub("", text.strip(BLANKS)).strip(BLANKS)
+    try:
+        value = json.loads(bare)
+    except (ValueError, RecursionError):
+        value = bare
+    while isinstance(value, dict | list) and len(value) == 1:
+        [value] = value.values() if isinstance(value, dict) else value
+    return " ".join(re.findall(r"\w+", str(value).casefold())) or bare
 
 
 def listed(values: Mapping[str, int]) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from monitor.domain.judge import AnyJudge, JudgedRow, JudgeRow, OnDemandJudge
+from monitor.domain.judge import AnyJudge, Judge, JudgedRow, JudgeRow, OnDemandJudge
 from monitor.domain.model import Verdict
 from monitor.domain.setting_types import Ends
+from monitor.domain.values import listed
 from monitor.presentation.numbers import NOT_ESTIMABLE, percent_text, plural, range_text
 from monitor.presentation.table import Table
 
@@ -58,6 +59,30 @@ def unjudged_sentence(missing: int, size: int) -> str:
         f"the judge has no verdict on {missing:,} of {size:,} items "
         f"({percent_text(missing / size)}); people label these as without a judge"
     )
+
+
+def positive_in_form_sentence(judge: Judge, values: Mapping[str, int]) -> str:
+    """Return the sentence that some values are no yes only because of how they are written."""
+    return (
+        f"judge.column {judge.column!r} holds {listed(values)}, which differs from judge.positive "
+        f"only in case, blanks, punctuation or a code fence, and so counts as {_counts_as(judge)}; "
+        "is it meant? List it under judge.positive, or correct the column"
+    )
+
+
+def unlisted_verdicts_sentence(judge: Judge, values: Mapping[str, int]) -> str:
+    """Return the sentence that some values may be no verdicts at all."""
+    what = f"judge.column {judge.column!r} holds {listed(values)}"
+    if judge.negative is None:
+        return (
+            f"{what}, which count as no; list the values that mean no under judge.negative, so "
+            "that an item with any other value has no verdict"
+        )
+    return f"{what}, which neither judge.positive nor judge.negative lists, so they are no verdict"
+
+
+def _counts_as(judge: Judge) -> str:
+    return "no" if judge.negative is None else "no verdict"
 
 
 def partly_judged_sentence(missing: int, requested: int, why: str) -> str:

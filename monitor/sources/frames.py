@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from monitor.sources.table_settings import Columns
 
 _MOST_UNKNOWN = 20  # values
+_MOST_VERDICTS = 50  # values
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 OUTSIDE = -1
@@ -114,6 +115,8 @@ class FrameBuilder:
     _timed: int | None = None
     _unknown: dict[tuple[str | None, frozenset[str]], dict[str, int]] = field(default_factory=dict)
 
+    _verdicts: dict[str, dict[str, int]] = field(default_factory=dict)
+
     def frame(self, scan: Scan, counts: Sequence[BucketCount]) -> Frame:
         """Build the frame of a scan. Raises `SourceRefused` if nothing that it counted is usable.
 
@@ -138,6 +141,7 @@ class FrameBuilder:
             notes={**_other_versions(inside, newest), **_release_note(strata)},
             model_version=newest,
             unknown=self._unknown_values(query, counts),
+            other_verdicts=self._other_verdicts(query),
             newest=_newest_time(inside),
             challenger_fault=query.challenger_fault,
             judge_fault=query.judge_fault,
@@ -161,6 +165,17 @@ class FrameBuilder:
             rows = self.reading.connection.execute(query.unknown(self.window, _MOST_UNKNOWN))
             self._unknown[requested] = {text: int(count) for text, count in rows}
         return self._unknown[requested]
+
+    def _other_verdicts(self, query: Query) -> dict[str, int]:
+        """Read the verdicts that are not positive, of a judge that says yes by values."""
+        judge = query.judge
+        if judge is None or judge.positive is None or query.judge_fault is not None:
+            return {}
+        if judge.rule not in self._verdicts:
+            statement = query.other_verdicts(judge, self.window, _MOST_VERDICTS)
+            rows = self.reading.connection.execute(statement)
+            self._verdicts[judge.rule] = {text: int(count) for text, count in rows}
+        return self._verdicts[judge.rule]
 
 
 def naive_time(location: object, columns: Columns, example: str) -> SourceRefused:

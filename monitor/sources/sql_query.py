@@ -24,10 +24,11 @@ from sqlalchemy import (
     types,
 )
 
+from monitor.domain.judge import Judge
 from monitor.domain.model import Stratum, Window
 from monitor.domain.shown import MOST_BYTES
 from monitor.domain.truth import AWARE, NAIVE, UNREADABLE
-from monitor.domain.values import synonyms
+from monitor.domain.values import MISSING_MARKERS, synonyms
 from monitor.files.relations import NUL_SHOWN
 from monitor.sources import frames
 from monitor.sources.dialects import written
@@ -97,6 +98,17 @@ class Query(RowQuery):
         rows = self._rows(window)
         value = written(self.table.dialect.start, rows.c.predicted).label("value")
         of_them = select(value).where(rows.c.predicted.not_in(self.named)).subquery()
+        count = func.count().label("rows_of_it")
+        counted = select(of_them.c.value, count).group_by(of_them.c.value)
+        return counted.order_by(count.desc(), of_them.c.value).limit(at_most)
+
+    def other_verdicts(self, judge: Judge, window: Window, at_most: int) -> Select[Any]:
+        """List the most frequent verdicts of a judge in a column that are not positive."""
+        positives = self._spelled(judge.positive)
+        missing = [each for each in MISSING_MARKERS if each not in positives]
+        rows = self._from(self.verdict_text(judge).label("text")).where(self._in(window)).subquery()
+        value = written(self.table.dialect.start, rows.c.text).label("value")
+        of_them = select(value).where(rows.c.text.not_in([*positives, *missing, ""])).subquery()
         count = func.count().label("rows_of_it")
         counted = select(of_them.c.value, count).group_by(of_them.c.value)
         return counted.order_by(count.desc(), of_them.c.value).limit(at_most)

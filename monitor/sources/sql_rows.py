@@ -240,16 +240,19 @@ class RowQuery:
             score = _at_threshold(self._finite(judge.column), judge.threshold)
             above = score >= literal(judge.threshold, Double())
             return case((above, yes), (score.is_not(None), no))
-        text = self._text(judge.column)
-        for blank in "\r\n\t":  # as an LLM ends its answer
-            text = func.replace(text, blank, " ")
-        text = func.nullif(_bare(text), "nan")
-        positives = self._spelled(judge.positive)
+        text, positives = self.verdict_text(judge), self._spelled(judge.positive)
         if judge.negative is not None:
             is_no = text.in_(self._spelled(judge.negative))
         else:
             is_no = text.not_in([each for each in MISSING_MARKERS if each not in positives])
         return case((text.in_(positives), yes), (is_no, no))
+
+    def verdict_text(self, judge: Judge) -> ColumnElement[Any]:
+        """Write what a judge answered; null if that is a word for a missing value."""
+        text = self._text(judge.column)
+        for blank in "\r\n\t":  # as an LLM ends its answer
+            text = func.replace(text, blank, " ")
+        return func.nullif(_bare(text), "nan")
 
     def _finite(self, name: str) -> ColumnElement[Any]:
         """Write a column as a number; null unless it is a finite one."""

@@ -112,3 +112,19 @@ def test_a_pilot_that_cannot_be_used_is_refused_with_the_reason(bare, text, opti
 
     assert refused.code == 65
     assert said in " ".join(refused.err.split())
+
+
+def test_values_that_probably_are_no_verdict_of_no_need_a_look(bare):
+    odd = "case when score > 0.4 then 'Yes' when score > 0.05 then 'no' else 'I am sorry' end"
+    with_judge(bare, '{column: verdict, positive: "yes", negative: "no"}', verdict=odd)
+    listed = [line for line in bare.run("check").lines if line.startswith("LOOK")]
+    with_judge(bare, '{column: verdict, positive: "yes"}', verdict=odd)
+
+    unlisted = [line for line in bare.run("check").lines if line.startswith("LOOK")]
+    bare.backfill(days=1)
+    status = bare.run("status")
+
+    assert any("'Yes' (" in line and "counts as no verdict" in line for line in listed)
+    assert any("'I am sorry' (" in line and "are no verdict" in line for line in listed)
+    assert any("'I am sorry' (" in line and "which count as no;" in line for line in unlisted)
+    assert "'Yes' (" in status.line("and so counts as no;")

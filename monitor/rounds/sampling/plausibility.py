@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.implausible_scores import implausible_scores
+from monitor.domain.judge import Judge
 from monitor.domain.model import BadRow, Decisions, Frame, UsualRate, Verdict
 from monitor.domain.settings import RoundSettings
+from monitor.domain.verdict_values import doubtful_verdicts
 from monitor.presentation import challenger, windows
 from monitor.presentation import judge as judge_texts
 from monitor.rounds.context import MonitorContext
@@ -129,6 +131,7 @@ def release_concerns(frame: Frame) -> list[Concern]:
 
 
 _CHALLENGER, _JUDGE = "challenger", "judge"
+_JUDGE_POSITIVES, _JUDGE_VALUES = "judge_positives", "judge_values"
 
 
 class Oddities(NamedTuple):
@@ -170,12 +173,30 @@ def check_judge(frame: Frame, settings: RoundSettings) -> Oddities:
     missing, yes, no = (sizes[each] for each in (Verdict.MISSING, Verdict.YES, Verdict.NO))
     size = missing + yes + no  # without the items that have no score
     # Why verdicts are missing of which a judge was asked, its first phase says.
+    doubts = _value_concerns(frame, settings)
     if missing > settings.bad_rows_max * size and not is_estimated:
         sentence = judge_texts.unjudged_sentence(missing, size)
-        return Oddities((Concern(_JUDGE, sentence, is_setting=missing == size),))
+        return Oddities((Concern(_JUDGE, sentence, is_setting=missing == size), *doubts))
     if min(yes, no) == 0 < max(yes, no):
-        return Oddities(notes=(judge_texts.one_verdict_sentence(settings.judge, yes, no),))
-    return Oddities()
+        return Oddities(doubts, (judge_texts.one_verdict_sentence(settings.judge, yes, no),))
+    return Oddities(doubts)
+
+
+def _value_concerns(frame: Frame, settings: RoundSettings) -> tuple[Concern, ...]:
+    """Return which values of a judge's column are probably not read as they are meant."""
+    judge = settings.judge
+    if not isinstance(judge, Judge):
+        return ()
+    least = settings.bad_rows_max * sum(part.size for part in frame.strata)
+    doubtful = doubtful_verdicts(judge, frame.other_verdicts, least)
+    concerns = []
+    if values := doubtful.positive_in_form:
+        sentence = judge_texts.positive_in_form_sentence(judge, values)
+        concerns.append(Concern(_JUDGE_POSITIVES, sentence))
+    if values := doubtful.unlisted:
+        sentence = judge_texts.unlisted_verdicts_sentence(judge, values)
+        concerns.append(Concern(_JUDGE_VALUES, sentence))
+    return tuple(concerns)
 
 
 def check_challenger(frame: Frame, settings: RoundSettings) -> Oddities:
