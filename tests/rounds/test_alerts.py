@@ -308,6 +308,58 @@ def test_hooks_hear_of_an_alert_by_a_round_that_a_backfill_left_open(scene):
     assert len(scene.notices("ops")) == len(scene.alert_notices("log")) == 1
 
 
+@pytest.fixture
+def backfilled(scene):
+    """An alert that a backfill fired in one go."""
+    scene.labeler.asks_people = False
+    scene.week(2, precision=0.3)
+    scene.labeler.answers |= scene.truth
+    scene.now = MONDAY + WEEK
+    list(run.backfill(scene.context, MONDAY))
+    [alert] = scene.alerts()
+    assert (alert.metric, scene.notices("ops")) == ("precision", [])
+    return scene
+
+
+def play_labeled(scene, number, **changes):
+    """Play a week whose truth is there at once."""
+    scene.week(number, **changes)
+    scene.labeler.answers |= scene.truth
+    scene.run(number)
+    scene.run()
+
+
+def test_hooks_hear_once_of_an_alert_of_a_backfill_that_scheduled_rounds_confirm(backfilled):
+    [alert], told_to_log = backfilled.alerts(), backfilled.alert_notices("log")
+    for number in (3, 4):
+        play_labeled(backfilled, number, precision=0.3, recall=0.6)
+
+    [notice] = backfilled.alert_notices("ops")
+    assert (notice["event"], notice["alert"], notice["round"]) == ("alert.firing", alert.id, 3)
+    assert notice["id"] == told_to_log[0]["id"]
+    assert backfilled.alert_notices("log") == told_to_log
+
+
+def test_hooks_do_not_hear_of_an_alert_of_a_backfill_by_rounds_that_keep_the_limit(backfilled):
+    play_labeled(backfilled, 3, precision=0.95, recall=0.6)
+    assert backfilled.alert_notices("ops") == []
+
+    for number in (4, 5):
+        play_labeled(backfilled, number, precision=0.2, recall=0.6)
+
+    assert [each["round"] for each in backfilled.alert_notices("ops")] == [4]
+
+
+def test_a_second_backfill_notifies_no_hook_of_an_alert_of_the_first(backfilled):
+    backfilled.week(3, precision=0.3)
+    backfilled.labeler.answers |= backfilled.truth
+    backfilled.now += WEEK
+    list(run.backfill(backfilled.context, MONDAY))
+
+    assert backfilled.round(3).settings.origin == "backfill"
+    assert backfilled.notices("ops") == []
+
+
 def read_flagged(labeled, positive):
     """Readings of a round that handed out 100 flagged items, with so many answers."""
     before, now = (

@@ -6,8 +6,9 @@ import pytest
 
 from tests.rounds.test_recounts import FIRST, ITEMS, WEEK, Weeks
 
-DRAWN, WHOLE = {"sample": {"max_labels": 40}}, {}
-BOTH = pytest.mark.parametrize("way", [DRAWN, WHOLE], ids=["drawn", "counted whole"])
+BOTH = pytest.mark.parametrize(
+    "way", [{"sample": {"max_labels": 40}}, {}], ids=["drawn", "counted whole"]
+)
 
 
 def labeled(weeks, number):

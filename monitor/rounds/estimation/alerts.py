@@ -35,6 +35,7 @@ from monitor.stats.detection.half_space import Limit
 from monitor.stats.estimation.missing import point_range
 from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.results import alert_store, concern_store, evidence_store
+from monitor.storage.rounds import round_store
 from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
@@ -93,7 +94,38 @@ def freeze_evidence(
         elif reading.fires:
             moves.append(_fire(connection, due, side, reading, now))
         readings[side] = reading
+    ended = {move.alert.id for move in moves}
+    moves += _confirm(connection, due, [a for a in firing.values() if a.id not in ended], readings)
     return readings, moves
+
+
+def _confirm(
+    connection: Connection, due: Round, open_alerts: Sequence[StoredAlert], readings: Readings
+) -> list[AlertMove]:
+    """Notify the hooks of open alerts that a backfill fired, if this round would fire them too.
+
+    Each notice is written once for each of its receivers, so a second round repeats none.
+    """
+    moves: list[AlertMove] = []
+    for alert in open_alerts:
+        side = (alert.metric, alert.side)
+        if side not in readings:
+            continue
+        fired_by = round_store.read_round(connection, alert.fired_round_id)
+        if fired_by.is_silent and _would_fire(connection, due, side, readings[side]):
+            moves.append(AlertMove("alert.firing", alert))
+    return moves
+
+
+def _would_fire(connection: Connection, due: Round, side: Side, reading: LimitReading) -> bool:
+    """Whether the evidence before an open alert and since then would fire it by this round."""
+    steps = evidence_store.chain_steps(
+        connection, due.monitor_id, *side, reading.chain, reading.order - 1
+    )
+    earlier = [steps[order].log_e for order in sorted(steps)]
+    if not is_comparable([*earlier, reading.log_e]):
+        return False
+    return reaches(evidence_of(earlier), reading.log_path, reading.log_e, reading.log_threshold)
 
 
 def fire_early(

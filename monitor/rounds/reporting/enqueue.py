@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -234,18 +234,8 @@ def add_notice(
 
 
 def _to_all(round_: Round, notice: Notice) -> list[NewEffect]:
-    hooks = () if _is_of_backfill(round_) else round_.settings.hooks
+    hooks = () if round_.is_silent else round_.settings.hooks
     return [_to(round_, notice, sink) for sink in (LOG, *hooks)]
-
-
-_ONE_STEP = timedelta(hours=1)
-
-
-def _is_of_backfill(round_: Round) -> bool:
-    """Whether a backfill opened and closed the round in one go."""
-    if round_.settings.origin != "backfill":
-        return False
-    return round_.closed_at is None or round_.closed_at - round_.opened_at < _ONE_STEP
 
 
 def _to(round_: Round, notice: Notice, sink: str, *, key: str | None = None) -> NewEffect:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -51,6 +51,9 @@ class UnfinishedName(NamedTuple):
     name: str
     state: RoundState
     adjudicator: str | None
+
+
+_ONE_STEP = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,13 @@ class Round:
     def estimated_version(self) -> int:
         """Version of its newest estimate; 0 while it has none, also where it is done again."""
         return self.version if self.version >= self.first_version else 0
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether no hook is notified of it: a backfill opened and closed it in one go."""
+        if self.settings.origin != "backfill":
+            return False
+        return self.closed_at is None or self.closed_at - self.opened_at < _ONE_STEP
 
     @property
     def is_settled(self) -> bool:
