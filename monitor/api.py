@@ -118,7 +118,7 @@ def evaluate(
     frame
         A row per labeled item.
     label
-        Column of the truth, 1 or 0.
+        Column of the truth: 1 or 0, yes or no, true or false.
     predicted, score, threshold
         Column of the predicted class, 1 or 0; of the score; and the score from which on an item
         is flagged, in place of ``predicted``. Curves need the score.

@@ -90,6 +90,19 @@ def core_text(text: str) -> str:
     return " ".join(re.findall(r"\w+", str(value).casefold())) or bare
 
 
+def zero_one(value: object) -> object:
+    """Return 1 or 0 for a word that means yes or no, and anything else as it is.
+
+    >>> zero_one(" Yes"), zero_one("false"), zero_one("spam"), zero_one(0.5)
+    (1, 0, 'spam', 0.5)
+    """
+    if not isinstance(value, str):
+        return value
+    word = value.strip(BLANKS).lower()
+    yes, no = _SAME
+    return 1 if word in yes else 0 if word in no else value
+
+
 def listed(values: Mapping[str, int]) -> str:
     """Describe which values there are, the most frequent first.
 

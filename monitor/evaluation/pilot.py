@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     Flags = NDArray[np.bool_]
 
-_WORDS = {"yes": 1, "no": 0, "true": 1, "false": 0}
 _JEFFREYS = 0.5
 _ENDS = (0.025, 0.975)
 
@@ -45,9 +44,7 @@ def read_pilot(pilot: pd.DataFrame | Path | str) -> AssumedJudge:
 
 
 def _column(frame: pd.DataFrame, name: str) -> Column:
-    values = pd.Series(column_of(frame, name, "the pilot"))
-    in_words = values.map(lambda value: _WORDS.get(str(value).strip().lower(), value))
-    return Column(f"column {name!r} of the pilot", in_words)
+    return Column(f"column {name!r} of the pilot", column_of(frame, name, "the pilot"))
 
 
 def _share(yes: Flags, answer: Flags, of_class: Flags) -> float:

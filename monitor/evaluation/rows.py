@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from monitor.domain.errors import InputRefused
-from monitor.domain.values import rounded_below
+from monitor.domain.values import rounded_below, zero_one
 from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
@@ -124,8 +124,8 @@ def values_of(frame: Any, column: Any, setting: str) -> Column | None:
 
 
 def holds_classes(values: Any) -> bool:
-    """Return whether all values are 0 or 1, as predicted classes are and scores are not."""
-    numbers = pd.to_numeric(pd.Series(_flat(values)), errors="coerce")
+    """Return whether all values are 0 or 1 (or say so), as predicted classes are."""
+    numbers = pd.to_numeric(pd.Series(_flat(values)).map(zero_one), errors="coerce")
     return bool(numbers.isin([0, 1]).all())
 
 
@@ -158,8 +158,9 @@ def _flat(values: Any) -> Any:
     return array.ravel() if array.ndim > 1 and array.shape[1:] == (1,) else array
 
 
-def _numbers(column: Column, what: str) -> Values:
+def _numbers(column: Column, what: str, expected: str | None = None) -> Values:
     """Read numbers; empty cells, NaN and texts are refused."""
+    expected = expected or f"a {what} is a number"
     series = pd.Series(_flat(column.values))
     if series.empty:
         message = f"{column.name}: there is no row; wanted labeled items"
@@ -168,7 +169,7 @@ def _numbers(column: Column, what: str) -> Values:
     numbers = pd.to_numeric(series, errors="coerce")
     if numbers.isna().any():
         first = _first(numbers.isna())
-        message = f"{column.name}: {series.iloc[first]!r} at position {first}; a {what} is a number"
+        message = f"{column.name}: {series.iloc[first]!r} at position {first}; {expected}"
         raise InputRefused(message)
     return numbers.to_numpy(dtype=np.float64)
 
@@ -187,7 +188,12 @@ def _first(wrong: pd.Series[bool]) -> int:
 
 
 def _zero_one(column: Column, what: str, hint: str = "") -> Flags:
-    numbers = _numbers(column, what)
+    in_words = pd.Series(_flat(column.values)).map(zero_one)
+    expected = (
+        f"a {what} is 1 or 0, yes or no, true or false. In other words, say which of them is "
+        "positive, such as frame['label'] = (frame['label'] == 'fraud').astype(int)"
+    )
+    numbers = _numbers(Column(column.name, in_words), what, expected)
     distinct = np.unique(numbers)
     if np.isin(distinct, [0, 1]).all():
         return np.asarray(numbers == 1)

@@ -46,6 +46,29 @@ def test_labels_and_predictions_are_0_or_1_and_of_both_kinds(frame, words):
 
 
 @pytest.mark.parametrize(
+    ("yes", "no"),
+    [("yes", "no"), ("Yes ", "NO"), ("true", "f"), ("y", "n"), (True, False)],
+    ids=str,
+)
+def test_labels_and_predictions_may_be_words_for_yes_and_no(yes, no):
+    in_words = FRAME.assign(
+        **{name: FRAME[name].map({1: yes, 0: no}) for name in ("label", "predicted")}
+    )
+
+    found = monitor.evaluate(in_words, predicted="predicted", sizes=SIZES)
+
+    plain = monitor.evaluate(FRAME, predicted="predicted", sizes=SIZES)
+    assert found.metrics == plain.metrics
+
+
+def test_a_pair_of_other_words_is_refused_with_what_to_write():
+    frame = FRAME.assign(label=FRAME.label.map({1: "fraud", 0: "fine"}))
+
+    with pytest.raises(InputRefused, match=r"1 or 0, yes or no.*frame\['label'\] == 'fraud'"):
+        monitor.evaluate(frame, predicted="predicted", sizes=SIZES)
+
+
+@pytest.mark.parametrize(
     ("given", "words"),
     [
         ({"weight": np.ones(5)}, "the weights given: 5 values for 87 labels"),

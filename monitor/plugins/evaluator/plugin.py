@@ -6,17 +6,24 @@ asked for.
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 from mlflow.models.evaluation.base import ModelEvaluator
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import FrameType
+
     from mlflow.models.evaluation import EvaluationResult
 
 ASKING = ("random", "flagged_rate", "weight", "sizes", "prevalence")
 """Settings that say how the labels were drawn: who gives one asks for this evaluator.
 
 MLflow tries every evaluator where none is named, and does not say whether one was."""
+
+_NAMED_BY = "_evaluate"
+"""MLflow's function that asks only the evaluators that were named, or said yes before."""
 
 
 class PrMonitorEvaluator(ModelEvaluator):
@@ -28,11 +35,11 @@ class PrMonitorEvaluator(ModelEvaluator):
     ) -> bool:
         """Return yes where the config says how the labels were drawn, for models of every type.
 
-        A type that is not a classifier's is refused with the reason by ``evaluate``.
+        Also where this evaluator was named without that, or for a type that is not a classifier's:
+        ``evaluate`` refuses both with the reason.
         """
         del model_type
-        settings = ((evaluator_config or {}).get(name) for name in ASKING)
-        return any(value is not None and value is not False for value in settings)
+        return says_how_drawn(evaluator_config) or _is_named()
 
     def evaluate(
         self,
@@ -56,3 +63,20 @@ class PrMonitorEvaluator(ModelEvaluator):
             model=model,
             predictions=predictions,
         )
+
+
+def says_how_drawn(config: Mapping[str, Any] | None) -> bool:
+    """Return whether a setting says how the labels were drawn."""
+    settings = ((config or {}).get(name) for name in ASKING)
+    return any(value is not None and value is not False for value in settings)
+
+
+def _is_named() -> bool:
+    """Return whether MLflow asks because somebody named this evaluator.
+
+    Where none was named, MLflow asks each from another function, and one that says yes takes part.
+    """
+    frame: FrameType | None = inspect.currentframe()
+    for _ in range(2):  # this function and `can_evaluate`
+        frame = frame and frame.f_back
+    return frame is not None and frame.f_code.co_name == _NAMED_BY

@@ -151,7 +151,7 @@ def test_what_cannot_be_evaluated_is_refused_with_what_to_do(told):
         r"the model's output has the shape \(2000, 3\)",
         r"metric_prefix is '\.\./val/'; .* letters, digits",
         r"model's output has two columns that are not the probabilities .* row \d+ holds 1\.0 and",
-        "could not be evaluated by any of the registered evaluators",  # MLflow's own words
+        "evaluator pr_monitor: evaluator_config does not say how the labels were drawn; give one",
     ]
 
     assert len(told["refused"]) == len(wanted)
