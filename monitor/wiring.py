@@ -14,8 +14,9 @@ from pydantic import ValidationError
 
 from monitor.config.adapters import HOOKS, JUDGES, LABELERS, SOURCES
 from monitor.config.model import Config, MonitorConfig, ReferenceFile
+from monitor.config.opened_source import opened_source, problems_of
 from monitor.config.several import labelers_of
-from monitor.domain.adapters import LabelerSite
+from monitor.domain.adapters import LabelerSite, SourceSettings
 from monitor.domain.block import Block
 from monitor.domain.errors import ConfigRefused, SettingRefused
 from monitor.domain.judge import OnDemandSettings
@@ -33,7 +34,12 @@ from monitor.judges.ask import JudgeClient
 from monitor.labeling.column import ColumnLabeler
 from monitor.labeling.files import FilesLabeler
 from monitor.labeling.page import PageLabeler
-from monitor.rounds.context import MonitorContext, ReferenceItems, SettledWindows
+from monitor.rounds.context import (
+    MonitorContext,
+    ReadReference,
+    ReferenceItems,
+    SettledWindows,
+)
 from monitor.storage.database import Database
 from monitor.storage.outbox import effect_admin
 from monitor.tracking.aliases import MlflowAliases
@@ -164,14 +170,22 @@ def _context(
         labeler=today[0].labeler,
         parts=today,
         clock=clock,
-        reference=_reference(config, monitor),
+        reference=_reference(config, monitor, monitor.source),
         runs=runs,
         aliases=aliases,
         labelers=partial(_labelers, monitor, today, make),
+        as_opened=partial(_as_opened, config, monitor),
         class_monitors=config.class_monitors(monitor),
         settled=SettledWindows() if monitor.block is None else settled[monitor.block.name],
         judge=_judge(config, monitor, aliases),
     )
+
+
+def _as_opened(
+    config: Config, monitor: MonitorConfig, settings: RoundSettings
+) -> tuple[Source, ReadReference | None]:
+    source, own = opened_source(settings, monitor.source, config.folder)
+    return source, _reference(config, monitor, own)
 
 
 def _judge(config: Config, monitor: MonitorConfig, aliases: MlflowAliases) -> JudgeClient | None:
@@ -255,7 +269,7 @@ def _stored_labeler(labeling: Mapping[str, Any], block: Block | None, make: Make
         return make(LABELERS.settings(dict(labeling)), block)
     except (SettingRefused, ValidationError) as error:
         # its package was uninstalled or changed while the round was open: that round alone stops
-        why = error if isinstance(error, SettingRefused) else _problems(error)
+        why = error if isinstance(error, SettingRefused) else problems_of(error)
         return AbsentLabeler(" ".join(str(why).split()))
 
 
@@ -276,12 +290,6 @@ class AbsentLabeler:
         raise ConfigRefused(message)
 
     send = collect = close = forget = _refuse
-
-
-def _problems(error: ValidationError) -> str:
-    return "; ".join(
-        f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_url=False)
-    )
 
 
 def _today(monitor: MonitorConfig, make: MakeLabeler) -> tuple[AssignedLabeler, ...]:
@@ -320,7 +328,9 @@ def _refused(section: str) -> Iterator[None]:
         raise ConfigRefused(message) from error
 
 
-def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], ReferenceItems] | None:
+def _reference(
+    config: Config, monitor: MonitorConfig, source: SourceSettings
+) -> ReadReference | None:
     settings = monitor.reference
     if not isinstance(settings, ReferenceFile):
         return None
@@ -328,7 +338,7 @@ def _reference(config: Config, monitor: MonitorConfig) -> Callable[[], Reference
     def read() -> ReferenceItems:
         from monitor.sources.reference import read_reference  # noqa: PLC0415  rarely needed
 
-        source, usual = monitor.source, monitor.source.item_format
+        usual = source.item_format
         items = usual._replace(
             score=settings.score or usual.score, predicted=settings.predicted or usual.predicted
         )

@@ -343,6 +343,7 @@ class MonitorConfig(Settings):
                 reference=matrix,
                 matures=getattr(self.labeling, "matures", timedelta(0)),
                 labeling=self.labeling.own(),
+                source=self.source.own(),
                 grace=self.source.grace,
             ),
         )

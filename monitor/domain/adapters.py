@@ -7,17 +7,19 @@ example.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Generic, NamedTuple, Protocol, TypeVar
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PrivateAttr, SecretStr
 
 from monitor.domain.block import Block
 from monitor.domain.challenger import Challenger
 from monitor.domain.judge import Judge
+from monitor.domain.masking import masked
 from monitor.domain.people import Role
 from monitor.domain.ports import Clock, Source
 from monitor.domain.setting_types import Duration, Settings
@@ -68,6 +70,29 @@ class SourceSettings(Settings):
 
     _judge: Judge | None = PrivateAttr(default=None)
 
+    def own(self) -> dict[str, Any]:
+        """Return what a round keeps of its source: how rows are read, and no secret.
+
+        Settings that may hold one, such as an address, are kept as a digest without it, which tells
+        only whether they are still the same.
+        """
+        secrets = self._secrets()
+        frozen = self.model_dump(
+            mode="json", exclude_unset=True, exclude={*secrets, *_UNFROZEN, "kind"}
+        )
+        digests = {name: _digest(getattr(self, name)) for name in sorted(secrets)}
+        return {"kind": getattr(self, "kind", ""), **frozen, DIGESTS: digests}
+
+    def unfrozen(self) -> dict[str, Any]:
+        """Return the settings that no round keeps; each is read as the config has it."""
+        names = self._secrets() | _UNFROZEN
+        return {name: getattr(self, name) for name in self.model_fields_set & names}
+
+    def _secrets(self) -> set[str]:
+        fields = type(self).model_fields
+        hidden = {name for name in self.model_fields_set if not fields[name].repr}
+        return hidden | {name for name, value in self if _holds_secret(value)}
+
     @property
     def judged_by(self) -> Judge | None:
         """The judge whose verdicts it reads; None without one."""
@@ -105,6 +130,21 @@ class SourceSettings(Settings):
     def item_format(self) -> ItemFormat:
         """How a reference, or another classifier's decisions, are read with this source."""
         return ItemFormat()
+
+
+DIGESTS = "digests"
+"""Key of the digests in `SourceSettings.own`."""
+
+
+_UNFROZEN = {"timeout", "grace"}  # They do not decide how rows are read
+
+
+def _holds_secret(value: object) -> bool:
+    return isinstance(value, SecretStr) or masked(text := str(value)) != text
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(masked(str(value)).encode()).hexdigest()[:8]
 
 
 class LabelerSite(NamedTuple):

@@ -26,7 +26,7 @@ from pydantic import (
 
 from monitor.domain.block import Block
 from monitor.domain.challenger import Challenger
-from monitor.domain.judge import AnyJudge, OnDemandJudge
+from monitor.domain.judge import AnyJudge, Judge, OnDemandJudge
 from monitor.domain.label_parts import Rule, column_classes, parts_of
 from monitor.domain.ports import utc_now
 from monitor.domain.sample_settings import Explored, Sample
@@ -374,8 +374,9 @@ class RoundSettings(Settings):
     labels of each stratum where a round is done again whose plan is known, and ``first_wave`` the
     labels of its first wave, where it had two, and ``snapshot`` the state of its source that it was
     drawn from. ``explored`` is what it explores, once drawn. ``labeling`` is what the labeler's
-    kind has alone (`Labeling.own`), so that a round is read from where its tasks went. ``block`` is
-    the block of the config that the monitor was one of.
+    kind has alone (`Labeling.own`), so that a round is read from where its tasks went. ``source``
+    says in the same way how its predictions are read (`SourceSettings.own`), so that it is drawn as
+    it was opened. ``block`` is the block of the config that the monitor was one of.
     """
 
     model: str | None = None
@@ -396,6 +397,7 @@ class RoundSettings(Settings):
     adjudicator: str | None = None
     audit: Audit | None = None
     labeling: dict[str, Any] | None = None
+    source: dict[str, Any] | None = None
     bad_rows_max: Annotated[float, Field(ge=0, le=1)] = 0.01
     grace: Duration | None = None
     hooks: tuple[str, ...] = ()
@@ -405,6 +407,11 @@ class RoundSettings(Settings):
     snapshot: str | None = None
     explored: Explored | None = None
     block: Block | None = None
+
+    @property
+    def column_judge(self) -> Judge | None:
+        """The judge whose verdicts are in the predictions; None without one."""
+        return self.judge if isinstance(self.judge, Judge) else None
 
     @property
     def counted_whole(self) -> dict[bool, int]:

@@ -66,6 +66,22 @@ def next_challenger_sentence(difference: Difference) -> str:
     )
 
 
+WITHOUT_SOURCE = "an earlier release, which kept no settings of the source, opened the round"
+
+
+def drawn_by_today_sentence(settings: Sequence[str], why: str) -> str:
+    """Return the sentence that a round was drawn by other settings than it was opened with."""
+    return (
+        f"{', '.join(settings)} changed while the round was open, and it is drawn by the config of "
+        f"today: {why}"
+    )
+
+
+def both_faults_sentence(own: str, today: str) -> str:
+    """Return why a round can be drawn neither as it was opened nor by the config of today."""
+    return f"{own}; by the config of today: {today}"
+
+
 def _all(differences: Sequence[Difference]) -> str:
     return ", ".join(difference_text(one) for one in differences)
 

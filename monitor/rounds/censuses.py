@@ -139,8 +139,12 @@ def _recount(context: MonitorContext, round_: Round, labeler: ReadsTruth, before
     strata = [part.stratum for part in tallies]
     own = {cell.stratum for cell in before.strata}
     flags = {one.flagged for one in strata if one.name in own}
-    source = as_counted(context.source, round_.snapshot)
-    census = labeler.census(source, round_.window, strata, flags)
+    census = context.try_of_round(
+        round_.settings,
+        lambda each: labeler.census(
+            as_counted(each.source, round_.snapshot), round_.window, strata, flags
+        ),
+    )
     sizes: Mapping[str, int] = {cell.stratum: before.size(cell) for cell in before.strata}
     drift, items = census.drift(sizes), sum(sizes.values())
     if drift > round_.settings.bad_rows_max * items:

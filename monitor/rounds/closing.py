@@ -189,13 +189,16 @@ def _concerns_of_truth(context: MonitorContext, state: LabelingState) -> dict[st
     """Check how the truth of a round's items joins; raises `LabelsRefused` if that is in doubt."""
     readers = truth_reach.truth_readers(context.labelers_of(state.round.settings))
 
-    def read_concerns() -> dict[str, str]:
+    def concerns_of(opened: MonitorContext) -> dict[str, str]:
         concerns: dict[str, list[str]] = {}
         for reader in readers:
-            for kind, sentence in _concerns_of(context, state, reader):
+            for kind, sentence in _concerns_of(opened, state, reader):
                 if sentence is not None:
                     concerns.setdefault(kind, []).append(sentence)
         return {kind: "; ".join(sentences) for kind, sentences in concerns.items()}
+
+    def read_concerns() -> dict[str, str]:
+        return context.try_of_round(state.round.settings, concerns_of)
 
     return _rarely(context, state.round, read_concerns) if readers else {}
 

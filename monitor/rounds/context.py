@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from monitor.domain.errors import SourceRefused
 from monitor.domain.judging import VerdictService
 from monitor.domain.label_parts import AssignedLabeler
 from monitor.domain.ports import Aliases, Clock, Labeler, RoundRuns, Source
 from monitor.domain.settings import MonitorSettings, RoundSettings
 from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,6 +106,9 @@ class ReferenceItems:
     unlabeled: int = 0
 
 
+ReadReference = Callable[[], ReferenceItems]
+
+
 @dataclass(slots=True)
 class NewestSeen:
     """The newest slot for which this process has seen a round in the store."""
@@ -126,8 +132,9 @@ class MonitorContext:
 
     ``reference`` reads labeled items from before launch. ``labelers`` gives the labelers of a round
     by its settings, ``parts`` are for the next round; without them ``labeler`` serves all.
-    ``runs`` shows the rounds that MLflow has. ``class_monitors`` has the name of each class's
-    monitor in a block of classes.
+    ``as_opened`` gives the source and the reference of a round by its settings; without it
+    ``source`` and ``reference`` serve all. ``runs`` shows the rounds that MLflow has.
+    ``class_monitors`` has the name of each class's monitor in a block of classes.
     """
 
     settings: MonitorSettings
@@ -135,7 +142,7 @@ class MonitorContext:
     source: Source
     labeler: Labeler
     clock: Clock
-    reference: Callable[[], ReferenceItems] | None = None
+    reference: ReadReference | None = None
     labelers: Callable[[RoundSettings], tuple[AssignedLabeler, ...]] | None = None
     tries: ScanBackoff = field(default_factory=ScanBackoff)
     newest_seen: NewestSeen = field(default_factory=NewestSeen)
@@ -145,6 +152,31 @@ class MonitorContext:
     settled: SettledWindows = field(default_factory=SettledWindows)
     judge: VerdictService | None = None
     parts: tuple[AssignedLabeler, ...] = ()
+    as_opened: Callable[[RoundSettings], tuple[Source, ReadReference | None]] | None = None
+
+    def of_round(self, settings: RoundSettings) -> MonitorContext:
+        """Return the context whose source and reference are read as a round was opened."""
+        if self.as_opened is None or settings.source is None:
+            return self
+        today = self.settings.round
+        if (settings.source, settings.column_judge) == (today.source, today.column_judge):
+            return self
+        source, reference = self.as_opened(settings)
+        return replace(self, source=source, reference=reference)
+
+    def try_of_round(self, settings: RoundSettings, act: Callable[[MonitorContext], T]) -> T:
+        """Read the predictions of a drawn round as it was opened.
+
+        Where they are not there any more, they are read as the config says today: they may have
+        moved.
+        """
+        own = self.of_round(settings)
+        try:
+            return act(own)
+        except SourceRefused:
+            if own is self:
+                raise
+            return act(self)
 
     @property
     def today(self) -> tuple[AssignedLabeler, ...]:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monitor.domain.crashpoint import outside
-from monitor.domain.errors import SnapshotMissing, SourceRefused, SourceUnavailable
+from monitor.domain.errors import SourceRefused, SourceUnavailable
 from monitor.domain.label_parts import rules_of
 from monitor.domain.model import Frame
 from monitor.domain.ports import as_counted
 from monitor.domain.settings import RoundSettings
-from monitor.domain.slots import slots_after
 from monitor.domain.state import RoundState
 from monitor.presentation import windows
 from monitor.presentation.moves import drawn_reason
@@ -25,9 +24,8 @@ from monitor.rounds.censuses import first_censuses
 from monitor.rounds.context import MonitorContext, waits_until
 from monitor.rounds.reporting.concerns import note
 from monitor.rounds.reporting.enqueue import enqueue_abandoned
-from monitor.rounds.sampling.aliases import find_versions
-from monitor.rounds.sampling.baseline import check_baseline, doubts
-from monitor.rounds.sampling.first_phase import judged_scan, resolved_settings, with_resolved_judge
+from monitor.rounds.sampling.baseline import check_baseline
+from monitor.rounds.sampling.first_phase import judged_scan, resolved_settings
 from monitor.rounds.sampling.plan import (
     References,
     broken_pictures,
@@ -36,15 +34,16 @@ from monitor.rounds.sampling.plan import (
     rates_before,
     reference_of,
 )
-from monitor.rounds.sampling.plausibility import Concern, of_present_judge, refuse_unknown
+from monitor.rounds.sampling.plausibility import Concern
 from monitor.rounds.sampling.round_sample import choose_items, goes_out_at
-from monitor.rounds.sampling.window_scan import WindowScan, base_key, scan_window, why_unusable
+from monitor.rounds.sampling.window_check import DrawTrial, WindowCheck, best_trial
+from monitor.rounds.sampling.window_scan import WindowScan, base_key
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.detection.alternatives import check_testable
 from monitor.stats.detection.half_space import LimitCannotBeTested
 from monitor.storage.labels import census_store
 from monitor.storage.results import challenger_store, segment_store
-from monitor.storage.rounds import round_claims, round_store, round_transitions
+from monitor.storage.rounds import round_claims, round_transitions
 from monitor.storage.rounds.round_claims import Claim
 from monitor.storage.rounds.round_store import Round
 from monitor.storage.rounds.round_transitions import note_first_scan
@@ -54,33 +53,11 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-@dataclass(frozen=True, slots=True)
-class WindowCheck:
-    """What a look at a window found.
-
-    ``fault`` is why it cannot be sampled, ``public_fault`` the same without a row's own text;
-    a round waits for what ``concerns`` say, but not for ``alias_concerns``.
-    """
-
-    scan: WindowScan | None
-    fault: str | None = None
-    public_fault: str | None = None
-    concerns: tuple[Concern, ...] = ()
-    alias_concerns: tuple[Concern, ...] = ()
-
-    @property
-    def usable(self) -> WindowScan | None:
-        """The scan, if the window can be sampled."""
-        return self.scan if self.fault is None else None
-
-    @property
-    def why(self) -> str | None:
-        """Why the round should rather wait; None if it can be drawn."""
-        return self.fault or "; ".join(concern.sentence for concern in self.concerns) or None
-
-
 def draw(context: MonitorContext, round_: Round, claim: Claim) -> None:
-    """Scan the window, plan, and write the sample.
+    """Scan the window by the settings that the round was opened with, plan, and write the sample.
+
+    Where the window cannot be used by these, and can be by the config of today, the round takes
+    the settings of today, with a concern: a wrong path or name can be corrected.
 
     After its grace a window that cannot be used abandons the round; one that looks incomplete is
     drawn as it is, with a concern.
@@ -88,16 +65,14 @@ def draw(context: MonitorContext, round_: Round, claim: Claim) -> None:
     Raises `SourceRefused` if the round waits for its predictions, with what is wrong with them;
     `JudgeUnavailable` if it waits for the version of its judge.
     """
-    round_, changed = of_present_judge(context, round_)
-    settings, unresolved = with_resolved_judge(context, round_, claim)
-    round_ = replace(round_, settings=settings)
     now = context.clock()
     first_scan = round_.first_look_at or now
     can_wait = now < waits_until(round_, first_scan)
     # A scan may take minutes: a window that was refused just now is not read again at once.
     if can_wait and (last_fault := context.tries.still(round_, now)) is not None:
         raise SourceRefused(last_fault)
-    seen = _check_window(context, round_)
+    trial = best_trial(context, round_, claim)
+    context, round_, seen = trial.context, trial.round, trial.seen
     if seen.why is not None and (can_wait or _stops_a_backfill(round_, seen)):
         with context.database.write() as connection:
             note_first_scan(connection, claim, first_scan)
@@ -107,38 +82,9 @@ def draw(context: MonitorContext, round_: Round, claim: Claim) -> None:
         _abandon(context, round_, claim, seen, first_scan)
     else:
         scan, silent = judged_scan(context, round_, claim, seen.usable)
-        concerns = (*seen.concerns, *seen.alias_concerns, *changed, *unresolved, *silent)
-        _write_sample(context, round_, claim, scan, concerns, first_scan)
+        concerns = (*seen.concerns, *seen.alias_concerns, *trial.concerns, *silent)
+        _write_sample(trial, claim, scan, concerns, first_scan)
     context.tries.forget(round_)
-
-
-def _check_window(context: MonitorContext, round_: Round) -> WindowCheck:
-    why_not = find_versions(context, round_)
-    try:
-        scan = _checked(context, round_)
-        refuse_unknown(scan.frame, round_.settings)
-        fault = why_unusable(scan.frame, round_.settings)
-        if fault is not None and not scan.frame.rows:
-            fault = _why_empty(context, round_)
-        concerns = doubts(context, round_, scan.frame) if fault is None else ()
-    except SourceRefused as error:
-        public = (
-            None if error.is_public else windows.held_back_sentence(round_.monitor, round_.number)
-        )
-        return WindowCheck(None, str(error), public)
-    # Not where the rows say which version made them.
-    alias = scan.alias if scan.frame.model_version is None else None
-    unknown = () if alias is None else tuple(alias.concerns(why_not))
-    return WindowCheck(scan, fault, concerns=concerns, alias_concerns=unknown)
-
-
-def _checked(context: MonitorContext, round_: Round) -> WindowScan:
-    """Check what the round was drawn from before, if it was and that is still kept."""
-    before = as_counted(context.source, round_.settings.snapshot)
-    try:
-        return scan_window(replace(context, source=before), round_)
-    except SnapshotMissing:
-        return scan_window(context, round_)
 
 
 def _stops_a_backfill(round_: Round, seen: WindowCheck) -> bool:
@@ -170,14 +116,13 @@ def _abandon(
 
 
 def _write_sample(
-    context: MonitorContext,
-    round_: Round,
+    trial: DrawTrial,
     claim: Claim,
     scan: WindowScan,
     concerns: Sequence[Concern],
     first_scan: datetime,
 ) -> None:
-    frame = scan.frame
+    context, round_, frame = trial.context, trial.round, scan.frame
     settings = round_.settings
     frame, censuses = first_censuses(context, round_, frame)
     scan = replace(scan, frame=frame)
@@ -240,7 +185,7 @@ def _write_sample(
             rows=frame.rows,
             snapshot=frame.snapshot,
             registered=scan.registered,
-            **resolved_settings(settings),
+            **resolved_settings(settings, is_changed=trial.is_of_today),
             first_look_at=first_scan,
             deadline=deadline,
             second_wave_at=None
@@ -300,18 +245,3 @@ def _untestable(frame: Frame, prior_rates: PriorRates | None, settings: RoundSet
 def _issues(frame: Frame) -> dict[str, tuple[int, bool]]:
     bad = {str(reason): (count, True) for reason, count in frame.bad_rows.items()}
     return bad | {reason: (count, False) for reason, count in frame.notes.items()}
-
-
-def _why_empty(context: MonitorContext, round_: Round) -> str:
-    """Describe where the predictions end, and how to run the newest window that has any."""
-    window, span = round_.window, context.source.span()
-    if span is None:
-        return windows.never_any_sentence(window)
-    newest = span[1]
-    if newest >= window.end:
-        return windows.gap_sentence(window, newest)
-    schedule = round_.settings.schedule
-    slot = next(slots_after(schedule, newest + schedule.lag))
-    with context.database.read() as connection:
-        is_run = round_store.round_at(connection, round_.monitor_id, slot) is not None
-    return windows.ended_before_sentence(window, newest, None if is_run else (round_.monitor, slot))

@@ -162,11 +162,14 @@ def _with_judge(round_: Round, judge: OnDemandJudge | None) -> RoundSettings:
     return round_.settings.model_copy(update={"judge": judge})
 
 
-def resolved_settings(settings: RoundSettings) -> dict[str, Any]:
-    """Return what a drawn round has to keep of its settings that was not known when it opened."""
+def resolved_settings(settings: RoundSettings, *, is_changed: bool) -> dict[str, Any]:
+    """Return what a drawn round has to keep of its settings that was not known when it opened.
+
+    is_changed: Whether the round took the settings of today.
+    """
     judge = settings.judge
     is_resolved = isinstance(judge, OnDemandJudge) and judge.resolved is not None
-    if not is_resolved and settings.explored is None:
+    if not (is_resolved or is_changed) and settings.explored is None:
         return {}
     return {"settings": settings.model_dump(mode="json")}
 

@@ -150,9 +150,14 @@ def verdict_sizes(frame: Frame) -> Counter[Verdict | None]:
 
 
 def of_present_judge(context: MonitorContext, round_: Round) -> tuple[Round, tuple[Concern, ...]]:
-    """Return a round as it can be drawn now: without its judge if that is not the config's."""
+    """Return a round as it can be drawn now: without a judge that the config cannot ask any more.
+
+    Verdicts in a column are read as the round was opened.
+    """
     judge, present = round_.settings.judge, context.settings.round.judge
     if judge is None or (present is not None and judge.title == present.title):
+        return round_, ()
+    if round_.settings.column_judge is not None and round_.settings.source is not None:
         return round_, ()
     settings = round_.settings.model_copy(update={"judge": None})
     concern = Concern(_JUDGE, judge_texts.changed_judge_sentence(judge), is_setting=True)

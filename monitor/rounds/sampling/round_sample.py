@@ -17,7 +17,7 @@ from monitor.domain.errors import SnapshotMissing, SourceRefused
 from monitor.domain.judge import OnDemandJudge
 from monitor.domain.label_parts import parts_of, rules_of
 from monitor.domain.model import Frame, Item, StratumFrame
-from monitor.domain.ports import as_counted
+from monitor.domain.ports import Source, as_counted
 from monitor.domain.sample_settings import Explored
 from monitor.domain.settings import RoundSettings
 from monitor.domain.shown import Shown
@@ -135,12 +135,18 @@ def _shown(context: MonitorContext, round_: Round, drawn: Sequence[Item]) -> Map
 
 def _read(context: MonitorContext, round_: Round, ids: Sequence[str]) -> Mapping[str, Shown]:
     """Read items as they were drawn, or as they are now where that is kept no longer."""
-    try:
+
+    def read(source: Source) -> Mapping[str, Shown]:
         with outside("show"):
-            return as_counted(context.source, round_.snapshot).show(ids, round_.window)
-    except SnapshotMissing:
-        with outside("show"):
-            return context.source.show(ids, round_.window)
+            return source.show(ids, round_.window)
+
+    def read_as_drawn(each: MonitorContext) -> Mapping[str, Shown]:
+        try:
+            return read(as_counted(each.source, round_.snapshot))
+        except SnapshotMissing:
+            return read(each.source)
+
+    return context.try_of_round(round_.settings, read_as_drawn)
 
 
 def _chosen(context: MonitorContext, round_: Round, labels: RoundLabels) -> list[Item]:

@@ -1,0 +1,65 @@
+"""Build the source of a round by the settings that it was opened with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from pydantic import ValidationError
+
+from monitor.config.adapters import SOURCES
+from monitor.domain.adapters import DIGESTS, SourceSettings
+from monitor.domain.errors import SettingRefused, SourceRefused
+from monitor.domain.ports import Source
+from monitor.domain.settings import RoundSettings
+
+
+@dataclass(slots=True)
+class AbsentSource:
+    """A `Source` that can no longer be made, which refuses every call with the reason."""
+
+    why: str
+
+    def _refuse(self, *_: object) -> NoReturn:
+        message = f"the source that the round was opened with cannot be used: source.{self.why}"
+        raise SourceRefused(message, is_public=True)
+
+    scan = count = show = span = _refuse
+
+
+def opened_source(
+    settings: RoundSettings, today: SourceSettings, folder: Path
+) -> tuple[Source, SourceSettings]:
+    """Build the source that a round was opened with; returns its settings too.
+
+    Secrets, and addresses that may hold one, are read from the current config.
+    """
+    try:
+        own = _settings(settings.source or {}, today)
+        own.judge_by(settings.column_judge)
+        return SOURCES.make(own, folder), own
+    except ValidationError as error:
+        return AbsentSource(problems_of(error)), today
+    except SettingRefused as error:
+        return AbsentSource(" ".join(str(error).split())), today
+
+
+def _settings(opened_with: Mapping[str, Any], today: SourceSettings) -> SourceSettings:
+    section = {name: value for name, value in opened_with.items() if name != DIGESTS}
+    now = today.own()
+    if section["kind"] != now["kind"]:
+        return SOURCES.settings(section)
+    for name, digest in opened_with[DIGESTS].items():
+        if now[DIGESTS].get(name) != digest:
+            raise SettingRefused(setting=name, why="the config has another value now")
+    return SOURCES.settings({**today.unfrozen(), **section})
+
+
+def problems_of(error: ValidationError) -> str:
+    """Return what a validation refused, without the values, as one line."""
+    text = "; ".join(
+        f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_url=False)
+    )
+    return " ".join(text.split())

@@ -1,0 +1,206 @@
+"""What a window looks like by the settings of its round, and where these fail by today's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from monitor.domain.adapters import DIGESTS
+from monitor.domain.errors import SnapshotMissing, SourceRefused
+from monitor.domain.ports import as_counted
+from monitor.domain.settings import RoundSettings
+from monitor.domain.slots import slots_after
+from monitor.presentation import setting_changes, windows
+from monitor.rounds.context import MonitorContext
+from monitor.rounds.sampling.aliases import find_versions
+from monitor.rounds.sampling.baseline import doubts
+from monitor.rounds.sampling.first_phase import with_resolved_judge
+from monitor.rounds.sampling.plausibility import Concern, of_present_judge, refuse_unknown
+from monitor.rounds.sampling.window_scan import WindowScan, scan_window, why_unusable
+from monitor.storage.rounds import round_store
+from monitor.storage.rounds.round_claims import Claim
+from monitor.storage.rounds.round_store import Round
+
+Values = dict[str, object]  # Settings by their names in the config
+
+TODAY = "settings"
+"""Kind of the concern that a round was drawn by other settings than it was opened with."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowCheck:
+    """What a look at a window found.
+
+    ``fault`` is why it cannot be sampled, ``public_fault`` the same without a row's own text;
+    a round waits for what ``concerns`` say, but not for ``alias_concerns``.
+    """
+
+    scan: WindowScan | None
+    fault: str | None = None
+    public_fault: str | None = None
+    concerns: tuple[Concern, ...] = ()
+    alias_concerns: tuple[Concern, ...] = ()
+
+    @property
+    def usable(self) -> WindowScan | None:
+        """The scan, if the window can be sampled."""
+        return self.scan if self.fault is None else None
+
+    @property
+    def severity(self) -> int:
+        """How much speaks against the settings: 2 if they are unusable, 1 if they look wrong."""
+        if self.fault is not None:
+            return 2
+        return int(any(concern.is_setting for concern in self.concerns))
+
+    def beside(self, today: WindowCheck) -> WindowCheck:
+        """Return the check with what is wrong by the settings of today as well."""
+        if self.fault is None or today.fault in {None, self.fault}:
+            return self
+        faults = (self.public_fault or self.fault, today.public_fault or today.fault or "")
+        return replace(
+            self,
+            fault=setting_changes.both_faults_sentence(self.fault, today.fault or ""),
+            public_fault=setting_changes.both_faults_sentence(*faults),
+        )
+
+    @property
+    def why(self) -> str | None:
+        """Why the round should rather wait; None if it can be drawn."""
+        return self.fault or "; ".join(concern.sentence for concern in self.concerns) or None
+
+
+@dataclass(frozen=True, slots=True)
+class DrawTrial:
+    """A round as it would be drawn by some settings, and what its window looks like by these."""
+
+    context: MonitorContext
+    round: Round
+    seen: WindowCheck
+    concerns: tuple[Concern, ...] = ()
+    is_of_today: bool = False
+
+
+def best_trial(context: MonitorContext, round_: Round, claim: Claim) -> DrawTrial:
+    """Try a round's own settings, and where these fail the current ones."""
+    today = _of_today(context, round_)
+    differences = source_differences(round_.settings, today)
+    if differences and round_.settings.source is None:  # opened by an earlier release
+        return _by_today(context, round_, claim, differences, setting_changes.WITHOUT_SOURCE)
+    own = _trial(context, round_, claim)
+    if not differences or not own.seen.severity:
+        return own
+    why = own.seen.public_fault or own.seen.why or ""
+    other = _by_today(context, round_, claim, differences, why)
+    if other.seen.severity < own.seen.severity:
+        return other
+    return replace(own, seen=own.seen.beside(other.seen))
+
+
+def _by_today(
+    context: MonitorContext,
+    round_: Round,
+    claim: Claim,
+    differences: Sequence[str],
+    why: str,
+) -> DrawTrial:
+    trial = _trial(context, replace(round_, settings=_of_today(context, round_)), claim)
+    sentence = setting_changes.drawn_by_today_sentence(differences, why)
+    concern = Concern(TODAY, sentence, is_setting=True)
+    return replace(trial, concerns=(*trial.concerns, concern), is_of_today=True)
+
+
+def _trial(context: MonitorContext, round_: Round, claim: Claim) -> DrawTrial:
+    context = context.of_round(round_.settings)
+    round_, changed = of_present_judge(context, round_)
+    settings, unresolved = with_resolved_judge(context, round_, claim)
+    round_ = replace(round_, settings=settings)
+    return DrawTrial(context, round_, _check_window(context, round_), (*changed, *unresolved))
+
+
+def _of_today(context: MonitorContext, round_: Round) -> RoundSettings:
+    """Return what the round would be opened with today, for the same window."""
+    of_slot = ("schedule", "origin", "planned", "first_wave", "snapshot", "block")
+    of_round = {name: getattr(round_.settings, name) for name in of_slot}
+    return context.settings.round.model_copy(update=of_round)
+
+
+def _check_window(context: MonitorContext, round_: Round) -> WindowCheck:
+    why_not = find_versions(context, round_)
+    try:
+        scan = _checked(context, round_)
+        refuse_unknown(scan.frame, round_.settings)
+        fault = why_unusable(scan.frame, round_.settings)
+        if fault is not None and not scan.frame.rows:
+            fault = _why_empty(context, round_)
+        concerns = doubts(context, round_, scan.frame) if fault is None else ()
+    except SourceRefused as error:
+        public = (
+            None if error.is_public else windows.held_back_sentence(round_.monitor, round_.number)
+        )
+        return WindowCheck(None, str(error), public)
+    # Not where the rows say which version made them.
+    alias = scan.alias if scan.frame.model_version is None else None
+    unknown = () if alias is None else tuple(alias.concerns(why_not))
+    return WindowCheck(scan, fault, concerns=concerns, alias_concerns=unknown)
+
+
+def _checked(context: MonitorContext, round_: Round) -> WindowScan:
+    """Check what the round was drawn from before, if it was and that is still kept."""
+    before = as_counted(context.source, round_.settings.snapshot)
+    try:
+        return scan_window(replace(context, source=before), round_)
+    except SnapshotMissing:
+        return scan_window(context, round_)
+
+
+def _why_empty(context: MonitorContext, round_: Round) -> str:
+    """Describe where the predictions end, and how to run the newest window that has any."""
+    window, span = round_.window, context.source.span()
+    if span is None:
+        return windows.never_any_sentence(window)
+    newest = span[1]
+    if newest >= window.end:
+        return windows.gap_sentence(window, newest)
+    schedule = round_.settings.schedule
+    slot = next(slots_after(schedule, newest + schedule.lag))
+    with context.database.read() as connection:
+        is_run = round_store.round_at(connection, round_.monitor_id, slot) is not None
+    return windows.ended_before_sentence(window, newest, None if is_run else (round_.monitor, slot))
+
+
+def source_differences(before: RoundSettings, after: RoundSettings) -> tuple[str, ...]:
+    """Name the settings by which two rounds read their predictions differently, in order.
+
+    A round that an earlier release opened kept only some of them.
+    """
+    if before.source is None:
+        old, new = _of_source_before(before), _of_source_before(after)
+    else:
+        old, new = _of_source(before), _of_source(after)
+    return tuple(name for name in sorted({*old, *new}) if old.get(name) != new.get(name))
+
+
+def _of_source(settings: RoundSettings) -> Values:
+    source = dict(settings.source or {})
+    digests = source.pop(DIGESTS, {})
+    return {**_flat("source", {**source, **digests}), "judge": settings.column_judge}
+
+
+def _of_source_before(settings: RoundSettings) -> Values:
+    return {
+        "source.threshold": settings.threshold,
+        "source.challenger": settings.challenger,
+        "source.columns.released": settings.released,
+    }
+
+
+def _flat(name: str, value: object) -> Values:
+    """List the settings of a section and of those below it by their whole names."""
+    if not isinstance(value, dict):
+        return {name: value}
+    return {
+        key: setting
+        for below, each in value.items()
+        for key, setting in _flat(f"{name}.{below}", each).items()
+    }
