@@ -520,10 +520,15 @@ class ColumnLabeler:
 
     def truth_of(self, ids: Sequence[str]) -> JoinedTruth:
         """Summarize the truth of some items."""
-        result = self._within(lambda: self.truths.of(ids))
-        labels = [values for of_item in result.values() if (values := self._newest_values(of_item))]
-        positive = sum(self._meanings.positives.issuperset(values) for values in labels)
-        return JoinedTruth(len(labels), positive)
+        labels = self.labels_of(ids)
+        return JoinedTruth(len(labels), sum(labels.values()))
+
+    def labels_of(self, ids: Sequence[str]) -> dict[str, bool]:
+        """Return which items are positive, of those that the truth has."""
+        rows = self._within(lambda: self.truths.of(ids))
+        labels = {item: self._newest_values(of_item) for item, of_item in rows.items()}
+        positives = self._meanings.positives
+        return {item: positives.issuperset(values) for item, values in labels.items() if values}
 
     def examples(self) -> tuple[str, ...]:
         """Return some ids of the truth, which show how they are written."""

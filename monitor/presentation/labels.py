@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.id_forms import NearMiss
 from monitor.domain.model import Refusal
-from monitor.presentation.numbers import minute_text
+from monitor.presentation.numbers import minute_text, percent_text
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -46,6 +46,18 @@ def unreached_sentence(
         f"{expected:.0f}. With missing_means: negative recall would be 1 whatever the classifier "
         "misses. If nobody looks at passed items, set labeling.missing_means: unanswered; if they "
         "are negative indeed, set labeling.passed_without_rows: accept"
+    )
+
+
+def inverted_classes_sentence(flagged: tuple[int, int], passed: tuple[int, int]) -> str:
+    """State that flagged items are positive less often than passed ones: positive, of how many."""
+    shares = " and ".join(
+        f"{positive:,} of {size:,} {name} items ({percent_text(positive / size)})"
+        for name, (positive, size) in (("flagged", flagged), ("passed", passed))
+    )
+    return (
+        f"{shares} are positive, so flagged items are positive less often: do the labels "
+        "(labeling.positive), or what is flagged, mean the other class?"
     )
 
 

@@ -62,6 +62,18 @@ def unknown_values_sentence(unknown: Mapping[str, int], block: Block | None) -> 
     )
 
 
+def majority_flagged_sentence(flagged: int, size: int, *, has_threshold: bool) -> str:
+    """Report that most items of a window are flagged, and nothing says that this is usual."""
+    hint = (
+        "is source.threshold right, and does a high score mean the positive class?"
+        if has_threshold
+        else "are source.positive and source.negative the right way round?"
+    )
+    return (
+        f"{flagged:,} of {size:,} predictions are flagged ({percent_text(flagged / size)}): {hint}"
+    )
+
+
 def held_back_sentence(monitor: str, number: int) -> str:
     """Describe where the fault of a window is shown, for those who may not see its rows."""
     return (

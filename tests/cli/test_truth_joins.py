@@ -119,3 +119,50 @@ def test_check_and_plan_say_how_many_labels_of_a_column_people_check(bare):
 
     assert "all flagged items are counted; people check 9 of its items a round" in found
     assert "People check 9 labels of columns besides." in bare.run("plan").out
+
+
+def looks(bare):
+    return [line for line in bare.run("check").lines if line.startswith("LOOK")]
+
+
+def test_labels_of_the_other_class_need_a_look(bare):
+    bare.predictions(
+        rows=4000, is_travel="case when i % 10 = 0 then i % 50 = 0 else i % 20 > 1 end::int"
+    )
+    bare.config()
+
+    [said] = looks(bare)
+
+    assert "flagged items (20 %) and" in said
+    assert "so flagged items are positive less often" in said
+
+
+def test_scores_of_the_other_class_need_a_look(bare):
+    score = "1 - case when i % 10 = 0 then 0.55 + (i % 70) / 200 else (i % 90) / 200 end"
+    bare.predictions(rows=4000, score=score)
+    bare.config()
+
+    said = looks(bare)
+
+    assert any("900 of 1,000 predictions are flagged (90 %)" in line for line in said), said
+    assert any("so flagged items are positive less often" in line for line in said), said
+
+
+def test_an_inverted_order_of_scores_needs_a_look_where_classes_do_not_show_it(bare):
+    bare.predictions(
+        rows=8000,
+        score="case when i % 10 = 0 then 0.5 + (i % 70) / 200 else (i % 90) / 200 end",
+        is_travel="case when i % 10 = 0 then i % 20 = 0 else i % 90 < 30 end::int",
+    )
+    bare.config()
+
+    said = looks(bare)
+
+    assert any("positives have lower scores than negatives" in line for line in said), said
+
+
+def test_labels_and_scores_in_order_need_no_look(bare):
+    bare.predictions(rows=4000)
+    bare.config()
+
+    assert not looks(bare)

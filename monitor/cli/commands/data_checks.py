@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from monitor.cli.commands.inverted_labels import inverted_warnings
 from monitor.domain.errors import LabelsRefused, SourceRefused, TryLater
 from monitor.domain.implausible_scores import implausible_scores
 from monitor.domain.judge import Judge
@@ -36,7 +37,7 @@ from monitor.rounds.labels.truth_reach import (
     windows_before,
 )
 from monitor.rounds.opening.setting_changes import version_change
-from monitor.rounds.sampling.baseline import check_baseline
+from monitor.rounds.sampling.baseline import check_baseline, majority_sentence
 from monitor.rounds.sampling.plan import broken_pictures
 from monitor.rounds.sampling.plausibility import refuse_unknown, verdict_sizes
 from monitor.rounds.sampling.window_scan import PROFILE, why_unusable
@@ -103,6 +104,7 @@ def check_source(context: MonitorContext) -> CheckResult:
     summary = f"{plural(frame.size, 'prediction')} in {newest}, {frame.flagged_size} flagged"
     warnings = (
         *(concern.sentence for concern in unexpected.concerns),
+        *filter(None, [majority_sentence(context, frame, slot, settings)]),
         *version_change(context, frame),
         *_where_warnings(context, window, is_empty=False),
         *_reference_warnings(context),
@@ -267,6 +269,7 @@ def check_truth(
         *_join_warnings(join),
         *(sentence for sentence in (near, unclear) if sentence is not None),
         *_class_warnings(context, reader, join),
+        *inverted_warnings(reader, frame, reach, labeler.labels_of),
         *_unmatched_warnings(context, labeler),
     )
     if not reach.flagged.size + reach.passed.size:

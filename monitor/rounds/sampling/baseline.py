@@ -51,7 +51,7 @@ def check_baseline(
 ) -> Oddities:
     """Compare a window with what came before it."""
     flagged, drawn = _drawn_before(context, slot, settings)
-    usual = _usual_of_rounds(flagged) if flagged else _usual_of_reference(context, settings)
+    usual = _usually_flagged(context, flagged, settings)
     concerns = plausibility.flag_concerns(frame, usual, settings.threshold)
     concerns += plausibility.release_concerns(frame)
     if not flagged and context.reference is not None:
@@ -61,6 +61,27 @@ def check_baseline(
     others = check_challenger(frame, settings), check_judge(frame, settings)
     concerns += [*late, *lost, *(each for other in others for each in other.concerns)]
     return Oddities(tuple(concerns), (*notes, *(each for other in others for each in other.notes)))
+
+
+def majority_sentence(
+    context: MonitorContext, frame: Frame, slot: datetime, settings: RoundSettings
+) -> str | None:
+    """Report that most items are flagged where nothing says that this is usual; else None."""
+    flagged, size = frame.flagged_size, frame.size
+    if not size < 2 * flagged < 2 * size:
+        return None
+    before, _ = _drawn_before(context, slot, settings)
+    if _usually_flagged(context, before, settings) is not None:
+        return None
+    return windows.majority_flagged_sentence(
+        flagged, size, has_threshold=settings.threshold is not None
+    )
+
+
+def _usually_flagged(
+    context: MonitorContext, flagged: Sequence[tuple[int, int]], settings: RoundSettings
+) -> UsualRate | None:
+    return _usual_of_rounds(flagged) if flagged else _usual_of_reference(context, settings)
 
 
 def _drawn_before(
@@ -96,6 +117,17 @@ def _usual_of_reference(context: MonitorContext, settings: RoundSettings) -> Usu
 
 def order_concerns(reference: ReferenceItems) -> list[Concern]:
     """Return whether positives of the reference have lower scores than its negatives."""
+    sentence = inverted_order_sentence(reference, REFERENCE)
+    return [] if sentence is None else [Concern(INVERTED, sentence)]
+
+
+def inverted_order_sentence(
+    reference: ReferenceItems, labels: str, sizes: tuple[int, int] | None = None
+) -> str | None:
+    """Report that positives have lower scores than negatives, by some ``labels``; else None.
+
+    ``sizes`` are the flagged and the passed items that the labeled ones are drawn from.
+    """
     items = np.flatnonzero(~np.isnan(reference.score))
     if len(items) > _MOST:
         # One seed for all: the same reference gives the same answer whenever it is looked at.
@@ -103,17 +135,18 @@ def order_concerns(reference: ReferenceItems) -> list[Concern]:
     items = items[np.argsort(~reference.flagged[items], kind="stable")]
     positive, flagged = reference.positive[items], reference.flagged[items]
     if min(positive.sum(), (~positive).sum()) < _FEWEST:
-        return []
-    sample = LabeledSample(
-        np.where(flagged, 0, 1), positive, size=[flagged.sum(), (~flagged).sum()], flagged=1
-    )
+        return None
+    counts = int(flagged.sum()), int((~flagged).sum())
+    if 0 in counts:
+        return None
+    size = counts if sizes is None else sizes
+    sample = LabeledSample(np.where(flagged, 0, 1), positive, size=size, flagged=1)
     scored = ScoredSample(sample, reference.score[items])
     rng = np.random.default_rng(0)
     area = curve_bands(scored, points=3, rng=rng, draws=_DRAWS).roc_area
     if area.high >= 0.5:  # noqa: PLR2004  chance
-        return []
-    sentence = inverted_sentence(REFERENCE, (area.point, area.low, area.high))
-    return [Concern(INVERTED, sentence)]
+        return None
+    return inverted_sentence(labels, (area.point, area.low, area.high))
 
 
 def _late(

@@ -1,0 +1,74 @@
+"""Whether labels or scores of a window seem to mean the other class."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from monitor.presentation.labels import inverted_classes_sentence
+from monitor.rounds.context import ReferenceItems
+from monitor.rounds.sampling.baseline import inverted_order_sentence
+
+if TYPE_CHECKING:
+    from monitor.domain.model import Frame
+    from monitor.rounds.labels.truth_reach import Reach, TruthReader
+
+_LABELS = "labels of this window"
+
+
+def inverted_warnings(
+    reader: TruthReader,
+    frame: Frame,
+    reach: Reach,
+    labels_of: Callable[[Sequence[str]], Mapping[str, bool]],
+) -> Iterator[str]:
+    """Report that flagged items, or higher scores, are positive less often, beyond chance."""
+    missing_is_negative = reader.labeler.missing_is_negative
+    counts = [
+        (part.positive, part.checked if missing_is_negative else part.known)
+        for part in (reach.flagged, reach.passed)
+    ]
+    if _is_inverted(*counts):
+        yield inverted_classes_sentence(*counts)
+        return
+    sentence = _order_sentence(reader, frame, reach, labels_of)
+    if sentence is not None:
+        yield sentence
+
+
+def _is_inverted(flagged: tuple[int, int], passed: tuple[int, int]) -> bool:
+    from monitor.stats.drift.rare_events import rates_differ
+
+    if not (flagged[1] and passed[1]):
+        return False
+    is_lower = flagged[0] * passed[1] < passed[0] * flagged[1]
+    return is_lower and (
+        rates_differ(*flagged, *passed)
+        or rates_differ(flagged[1] - flagged[0], flagged[1], passed[1] - passed[0], passed[1])
+    )
+
+
+def _order_sentence(
+    reader: TruthReader,
+    frame: Frame,
+    reach: Reach,
+    labels_of: Callable[[Sequence[str]], Mapping[str, bool]],
+) -> str | None:
+    import numpy as np
+
+    own = {id_ for part in frame.strata for id_ in reader.own(frame, part)}
+    known, missing_is_negative = labels_of(sorted(own)), reader.labeler.missing_is_negative
+    labels: dict[str, bool] = dict.fromkeys(own, False) if missing_is_negative else {}
+    labels.update(known)
+    rows = [
+        (each.score, part.stratum.flagged, labels[each.id])
+        for part in frame.strata
+        for each in part.candidates
+        if each.id in labels and each.score is not None and not math.isnan(each.score)
+    ]
+    if not rows:
+        return None
+    score, flagged, positive = (np.array(column) for column in zip(*rows, strict=True))
+    sizes = reach.flagged.size, reach.passed.size
+    return inverted_order_sentence(ReferenceItems(score, flagged, positive), _LABELS, sizes)
