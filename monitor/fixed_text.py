@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from decimal import Decimal
 
 _LEAST = 1e-7  # Smaller numbers are written with an exponent
 _DECIMALS = 8  # enough for two digits of the least
@@ -35,3 +37,13 @@ def fixed_texts(values: Sequence[float], digits: int = 3) -> list[str]:
     if any(values) and not any(map(float, plain)):
         return [fixed_text(value, digits) for value in values]
     return plain
+
+
+def significant_text(value: float, digits: int = 3) -> str:
+    """Write a number to so many significant digits, never with an exponent.
+
+    >>> significant_text(1283.4), significant_text(0.5), significant_text(0.0000123, 2)
+    ('1,280', '0.5', '0.000012')
+    """
+    rounded = f"{value:.{digits}g}"
+    return f"{Decimal(rounded):,f}" if math.isfinite(value) else rounded

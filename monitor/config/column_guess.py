@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from monitor.domain.errors import InputRefused
+from monitor.fixed_text import significant_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -224,7 +225,8 @@ class ColumnGuess:
             low, high = min(numbers), max(numbers)
             in_percent = low >= 0 and _PERCENT[0] < high <= _PERCENT[1]
             threshold = 50 if in_percent else 0 if low < 0 else "SCORE"
-            why = f"{score!r} goes from {low:.3g} to {high:.3g}, so it is hardly 0.5"
+            ends = f"{significant_text(low)} to {significant_text(high)}"
+            why = f"{score!r} goes from {ends}, so it is hardly 0.5"
             question = "from which score on items are flagged (--threshold)"
             self._ask(question, why, threshold=threshold)
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from monitor.domain.challenger import ChallengerRow, ComparedMetric, ComparisonRow
 from monitor.domain.model import Decisions
 from monitor.domain.setting_types import Ends
+from monitor.fixed_text import significant_text
 from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
@@ -155,4 +156,4 @@ def _count(ends: Ends) -> str:
 
 
 def _ends_text(decided: Decisions) -> str:
-    return f"{decided.low:.3g} to {decided.high:.3g}"
+    return f"{significant_text(decided.low)} to {significant_text(decided.high)}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.report import AgreementRow
 from monitor.domain.settings import ThresholdTarget
-from monitor.fixed_text import fixed_text
+from monitor.fixed_text import fixed_text, significant_text
 from monitor.presentation.numbers import percent_text, range_text
 
 if TYPE_CHECKING:
@@ -45,7 +45,11 @@ def unexpected_sentence(metric: str, value: float, expected: Interval, level: fl
 
 def changed_sentence(predicted: str, probability: float, rate: float | None, usual: float) -> str:
     """State that a predicted class seems to have changed, and to which share of positives."""
-    moved = "" if rate is None else f": {rate:.3g} of them are positive, before {usual:.3g}"
+    moved = (
+        ""
+        if rate is None
+        else f": {significant_text(rate)} of them are positive, before {significant_text(usual)}"
+    )
     sure = "over 0.99" if probability > _SURE else f"{probability:.2f}"
     return (
         f"the {predicted} items seem to have changed just before this round (probability {sure}, "
@@ -65,7 +69,7 @@ def disagreement_sentence(row: AgreementRow, alpha: float) -> str:
     """Return the sentence that people agree too little to conclude from their labels."""
     return (
         f"people label {row.disagreed} of {row.items} items differently (alpha "
-        f"{alpha:.2f}; from .80 on labels are good to rely on, under .67 they are not): look "
+        f"{alpha:.2f}; from 0.80 on labels are good to rely on, under 0.67 they are not): look "
         "at the instructions they are given, and at the items from labels export --disputed"
     )
 
@@ -84,7 +88,7 @@ def threshold_sentence(
     command = f"pr-monitor threshold --{target.metric} {target.value:g}"
     return (
         f"threshold {threshold:g} is not allowed: the {labels} are not sure that it keeps {goal} "
-        f"(p {p:.2g}, allowed up to {1 - target.confidence:.3g}); {command}"
+        f"(p {significant_text(p, 2)}, allowed up to {1 - target.confidence:.3g}); {command}"
         f"{f' --rounds {rounds}' * (rounds > 1)} may have another"
     )
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from monitor.fixed_text import fixed_texts
+from monitor.fixed_text import fixed_texts, significant_text
 
 NOT_ESTIMABLE = "not estimable"
 
 WIDE = 10  # From here on a number needs no third digit
-_LARGEST_LOG = 700  # e**x is no finite number above
+_LEAST_EVIDENCE, _MOST_EVIDENCE = 1e-3, 1e6  # Beyond, the digits tell nobody anything
 _MOST_DIGITS = 6  # Of a share near all; more would show noise of floating point
 
 _SIDES = {"at_least": "at least", "at_most": "at most"}
@@ -62,7 +62,7 @@ def score_range_text(low: float | None, high: float | None) -> str:
     """
     if low is None and high is None:
         return "all"
-    ends = ("…" if end is None else f"{end:.3g}" for end in (low, high))
+    ends = ("…" if end is None else significant_text(end) for end in (low, high))
     return " to ".join(ends)
 
 
@@ -87,7 +87,8 @@ def digits_text(point: float, low: float, high: float) -> str:
     >>> digits_text(0.00123, 0.0005, 0.00258)
     '0.00123 (0.0005 to 0.00258)'
     """
-    return f"{point:.3g} ({low:.3g} to {high:.3g})"
+    point_text, low_text, high_text = map(significant_text, (point, low, high))
+    return f"{point_text} ({low_text} to {high_text})"
 
 
 def percent_text(share: float, digits: int = 3) -> str:
@@ -104,7 +105,7 @@ def percent_text(share: float, digits: int = 3) -> str:
             more for more in range(max(digits, 3), _MOST_DIGITS) if f"{percent:.{more}g}" != "100"
         )
         digits = next(enough, _MOST_DIGITS)
-    return f"{percent:.{digits}g} %"
+    return f"{significant_text(percent, digits)} %"
 
 
 def signed_text(value: float) -> str:
@@ -146,8 +147,16 @@ def limits_text(limits: Mapping[str, float]) -> str:
 
 
 def evidence_text(log_evidence: float) -> str:
-    """Write evidence of which the logarithm is known."""
-    return f"{math.exp(min(log_evidence, _LARGEST_LOG)):.3g}"
+    """Write evidence of which the logarithm is known.
+
+    >>> evidence_text(7.1546), evidence_text(4.6434), evidence_text(-9), evidence_text(800)
+    ('1,280', '104', 'under 0.001', 'over 1,000,000')
+    """
+    if log_evidence < math.log(_LEAST_EVIDENCE):
+        return f"under {_LEAST_EVIDENCE:g}"
+    if log_evidence > math.log(_MOST_EVIDENCE):
+        return f"over {_MOST_EVIDENCE:,.0f}"
+    return significant_text(math.exp(log_evidence))
 
 
 def plural(count: int, noun: str) -> str:

@@ -9,6 +9,7 @@ from monitor.domain.block import Block
 from monitor.domain.model import Frame, UsualRate, Window
 from monitor.domain.registered import NamedVersions
 from monitor.domain.values import listed
+from monitor.fixed_text import significant_text
 from monitor.presentation.numbers import minute_text, percent_text, span_text
 from monitor.presentation.rounds import run_command, show_command
 
@@ -178,7 +179,7 @@ def threshold_sentence(
     side = "at or under" if flagged else "over"
     return (
         f"{one_class_sentence(flagged, size, usual)}: source.threshold {threshold:g} lies "
-        f"{side} all scores, which go from {scores[0]:.3g} to {scores[1]:.3g}"
+        f"{side} all scores, which go from {significant_text(scores[0])} to {significant_text(scores[1])}"
     )
 
 

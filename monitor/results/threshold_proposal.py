@@ -12,6 +12,7 @@ from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import NOT_ESTIMABLE, interval_text
 from monitor.presentation.table import Table
 from monitor.rounds.forecast.threshold import AtThreshold, Goal, Proposal
+from monitor.stats.curves.thresholds import STARTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,7 +104,12 @@ def proposal_document(proposal: Proposal) -> list[str | Table]:
         "",
         Table([*head, "precision", "recall"], rows, right="02"),
         "",
-        Table([*head, "change", "precision", "recall", "p"], _around(proposal), right="023456"),
+        Table(
+            [*head, "change", "precision", "recall", "p", "allowed p"],
+            _around(proposal),
+            right="0234567",
+        ),
+        *_p_text(proposal.goal),
     ]
 
 
@@ -157,6 +163,27 @@ def _answer(proposal: Proposal) -> str:
     )
 
 
+def _p_text(goal: Goal) -> list[str]:
+    """Explain p, and why a threshold with a small one may not be proposed."""
+    if goal.capacity is not None:
+        return []
+    meaning, order = "misses the goal", "from the highest" if goal.precision else "from the lowest"
+    shared = (
+        f"thresholds are tested {order} on. Each of up to {STARTS} starts has a part of "
+        f"{1 - goal.confidence:.4g}; a threshold that passes hands its part on to the next, one "
+        "that fails ends it"
+    )
+    if goal.costs is not None:
+        meaning = "costs no less than the one in use"
+        shared = f"all thresholds share {1 - goal.confidence:.4g} equally"
+    return [
+        "",
+        f"p: probability of labels this good where the threshold {meaning}. It passes if p is at "
+        "most the allowed p:",
+        shared,
+    ]
+
+
 def _row(at: AtThreshold, name: str) -> list[str]:
     both = [(at.intervals or {}).get(metric) for metric in ("precision", "recall")]
     texts = [NOT_ESTIMABLE if each is None else interval_text(each) for each in both]
@@ -174,7 +201,7 @@ def _around(proposal: Proposal) -> Sequence[list[str]]:
         at = proposal.curve[k]
         change = at.flagged - proposal.curve[proposal.current].flagged
         role = "in use" if k == proposal.current else "proposed" if k == proposal.proposed else ""
-        p = "" if at.p is None else f"{at.p:.4f}"
-        metrics = [f"{at.precision:.3f}", f"{at.recall:.3f}", p]
+        p = ["" if value is None else f"{value:.4f}" for value in (at.p, at.allowed_p)]
+        metrics = [f"{at.precision:.3f}", f"{at.recall:.3f}", *p]
         rows.append([*_begin(at, role), f"{change:+,.0f}", *metrics])
     return rows

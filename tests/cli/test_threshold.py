@@ -45,6 +45,33 @@ def test_the_answer_is_written_with_both_intervals_and_what_it_changes(labeled):
     assert row.count("[") == 2
 
 
+@pytest.mark.parametrize("goal", [("--precision", 0.55), ("--precision", 0.8), ("--recall", 0.85)])
+def test_the_proposed_threshold_is_the_last_whose_p_is_at_most_the_allowed_one(labeled, goal):
+    found = labeled.as_json("threshold", *goal)
+
+    passing = [row for row in found["curve"] if row["p"] <= row["allowed_p"]]
+    last = -1 if goal[0] == "--precision" else 0
+    assert found["proposed"]["threshold"] == passing[last]["threshold"]
+    allowed = {round(row["allowed_p"], 4) for row in found["curve"]}
+    assert 0.0125 in allowed
+    assert max(allowed) <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("goal", "words"),
+    [
+        (("--precision", 0.55), "tested from the highest on. Each of up to 4 starts has a part of"),
+        (("--recall", 0.85), "tested from the lowest on"),
+        (("--cost-fp", 1, "--cost-fn", 20), "all thresholds share 0.05 equally"),
+    ],
+)
+def test_the_order_of_testing_is_explained_under_the_curve(labeled, goal, words):
+    shown = labeled.run("threshold", *goal).out
+
+    assert "p: probability of labels this good where the threshold" in shown
+    assert words in shown
+
+
 def test_recall_costs_and_capacity_are_goals_too(labeled):
     by_recall = labeled.as_json("threshold", "--recall", 0.85)
     by_cost = labeled.as_json("threshold", "--cost-fp", 1, "--cost-fn", 20)

@@ -287,9 +287,10 @@ def threshold(
 
     Give one goal: --precision, --recall, both costs, or --capacity. The command tests the edges of
     the score strata, in an order that does not depend on labels, and may propose to keep the
-    current threshold. It pools rounds within one history: one model version, one threshold. With
-    --labels, pass a file and how its labels were drawn, as for monitor.evaluate; the command then
-    tests quantiles of the scores.
+    current threshold. A threshold passes if its p is at most its "allowed p": all tests share
+    1 - confidence, so a p under 0.05 may not be enough. The command pools rounds within one
+    history: one model version, one threshold. With --labels, pass a file and how its labels were
+    drawn, as for monitor.evaluate; the command then tests quantiles of the scores.
     """
     from monitor.results.threshold_proposal import goal_of, proposal_document, proposal_json
 

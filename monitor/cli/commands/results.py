@@ -26,6 +26,7 @@ from monitor.cli.views.printing import (
     echo_json,
 )
 from monitor.domain.errors import InputRefused
+from monitor.fixed_text import significant_text
 
 if TYPE_CHECKING:
     from monitor.config.model import Config
@@ -247,7 +248,7 @@ def promise_lines(config: Config) -> list[str]:
     if not promised:
         return []
     over = "" if len(promised) == 1 else f" over {len(promised)} monitors with limits"
-    return [f"false alarms: at most {sum(promised.values()):.3g} a year{over}"]
+    return [f"false alarms: at most {significant_text(sum(promised.values()))} a year{over}"]
 
 
 def _blocks(

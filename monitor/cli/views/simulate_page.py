@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from monitor.cli.views.printing import echo, echo_table
+from monitor.fixed_text import significant_text
 from monitor.presentation.forecasts import smallest_drop_texts
 from monitor.stats.detection.power import WITHIN
 
@@ -73,7 +74,7 @@ def _alarm_lines(forecast: Forecast) -> Iterator[str]:
     promised = forecast.rounds / forecast.every
     yield (
         f"without a drift: {forecast.quiet:.2f} false alarms in {forecast.rounds} rounds; "
-        f"promised: at most {promised:.3g}"
+        f"promised: at most {significant_text(promised)}"
     )
     if forecast.at_limits is not None:
         yield f"with every metric exactly at its limit: {forecast.at_limits:.2f}"

@@ -45,7 +45,8 @@ class Goal(NamedTuple):
 class AtThreshold:
     """A threshold by the labels: items that it flags in a window, intervals, p-value of the goal.
 
-    Intervals are there for the threshold in use and the proposed one.
+    Intervals are there for the threshold in use and the proposed one. The labels are sure of the
+    goal where ``p`` is at most ``allowed_p``.
     """
 
     threshold: float
@@ -53,6 +54,7 @@ class AtThreshold:
     precision: float
     recall: float
     p: float | None
+    allowed_p: float | None
     intervals: dict[str, Interval | None] | None = None
 
 
@@ -134,11 +136,11 @@ def proposal_of(
     """Choose among the lower edges of strata; intervals are of ``sample``, the same labels."""
     flagged = strata.flagged_items() / max(len(rounds), 1)
     days = _days(rounds[-1]) if rounds else 1
-    proposed, sure, p = _chosen(strata, flagged / days, goal)
+    proposed, sure, tested = _chosen(strata, flagged / days, goal)
     shown = {strata.current} if proposed is None else {strata.current, proposed}
     return Proposal(
         goal=goal,
-        curve=tuple(_curve(strata, edges, flagged, p, _intervals(sample, edges, shown, seed))),
+        curve=tuple(_curve(strata, edges, flagged, tested, _intervals(sample, edges, shown, seed))),
         current=strata.current,
         proposed=proposed,
         sure=sure,
@@ -192,25 +194,34 @@ def _counted(parts: Sequence[StratumTally]) -> Ints:
     return np.array([[part.size, part.labeled, part.positive] for part in parts]).T
 
 
+class _Tested(NamedTuple):
+    """p-value of the goal at each threshold, and the largest that is allowed there."""
+
+    p: np.ndarray
+    allowed: np.ndarray
+
+
 def _chosen(
     strata: ScoreStrata, a_day: np.ndarray, goal: Goal
-) -> tuple[int | None, bool, np.ndarray | None]:
+) -> tuple[int | None, bool, _Tested | None]:
     """Choose a threshold, say whether the labels are sure of it, and give p-values."""
     error = 1 - goal.confidence
     if goal.costs is not None:
         best, sure = thresholds.cheapest(strata, *goal.costs, error=error)
-        return (best, sure, thresholds.cheaper_p(strata, *goal.costs))
+        p = thresholds.cheaper_p(strata, *goal.costs)
+        return (best, sure, _Tested(p, np.full(len(p), thresholds.shared_p(strata, error))))
     if goal.capacity is not None:
         fitting = np.flatnonzero(a_day <= goal.capacity)
         return (int(fitting[-1]) if len(fitting) else None, True, None)
     if goal.precision is not None:
-        last = int(thresholds.lowest_for_precision(strata, goal.precision, error=error))
         p = thresholds.precision_p(strata, goal.precision)
+        order = thresholds.precision_order(strata)
     else:
-        target = goal.recall or 0.0
-        last = int(thresholds.highest_for_recall(strata, target, error=error))
-        p = thresholds.recall_p(strata, target)
-    return (None if last < 0 else last, last >= 0, p)
+        p = thresholds.recall_p(strata, goal.recall or 0.0)
+        order = thresholds.recall_order(strata)
+    last = int(thresholds.last_allowed(p, *order, error))
+    tested = _Tested(p, thresholds.allowed_p(p, *order, error))
+    return (None if last < 0 else last, last >= 0, tested)
 
 
 def _intervals(
@@ -227,7 +238,7 @@ def _curve(
     strata: ScoreStrata,
     edges: Sequence[float],
     flagged: np.ndarray,
-    p: np.ndarray | None,
+    tested: _Tested | None,
     intervals: dict[int, dict[str, Interval | None]],
 ) -> list[AtThreshold]:
     return [
@@ -236,7 +247,8 @@ def _curve(
             flagged=float(flagged[k]),
             precision=float(precision),
             recall=float(recall),
-            p=None if p is None else float(p[k]),
+            p=None if tested is None else float(tested.p[k]),
+            allowed_p=None if tested is None else float(tested.allowed[k]),
             intervals=intervals.get(k),
         )
         for k, (precision, recall) in enumerate(

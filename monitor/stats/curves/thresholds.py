@@ -236,21 +236,47 @@ def _below_zero(mean: Floats, variance: Floats, third: Floats) -> Floats:
     return np.asarray(np.where(np.abs(skew) <= _SYMMETRIC, special.ndtr(z), p))
 
 
-def last_allowed(p: Floats, order: Ints, starts: Ints, error: float) -> Ints:
-    """Last threshold of the order that the fallback procedure allows, or -1.
+def allowed_p(p: Floats, order: Ints, starts: Ints, error: float) -> Floats:
+    """Largest p-value that the fallback procedure allows each threshold, shape ``(..., K)``.
 
-    Of the p-values, ``(..., K)``, those at the positions of ``order`` are tested in turn; the
-    positions ``starts``, of which one may stand twice, have an equal share of ``error`` each.
+    Of the p-values, those at the positions of ``order`` are tested in turn; the positions
+    ``starts``, of which one may stand twice, have an equal share of ``error`` each. It is 0 where a
+    sequence has not started, or has ended.
+
+    >>> allowed_p(np.array([0.01, 0.03, 0.02]), np.arange(3), np.array([0, 2]), 0.04).tolist()
+    [0.02, 0.02, 0.02]
+    >>> allowed_p(np.array([0.01, 0.01, 0.03]), np.arange(3), np.array([0, 2]), 0.04).tolist()
+    [0.02, 0.02, 0.04]
     """
     share = np.bincount(starts, minlength=p.shape[-1]) * (error / len(starts))
     have = np.zeros(p.shape[:-1])
-    last = np.full(p.shape[:-1], -1)
+    allowed = np.zeros(p.shape)
     for k in order:
         have = have + share[k]
-        passes = (have > 0) & (p[..., k] <= have)
-        last = np.where(passes, k, last)
-        have = np.where(passes, have, 0.0)
-    return last
+        allowed[..., k] = have
+        have = np.where(p[..., k] <= have, have, 0.0)
+    return allowed
+
+
+def last_allowed(p: Floats, order: Ints, starts: Ints, error: float) -> Ints:
+    """Last threshold of the order that the fallback procedure (`allowed_p`) allows, or -1."""
+    allowed = allowed_p(p, order, starts, error)
+    passes = ((allowed > 0) & (p <= allowed))[..., order]
+    last = np.asarray(order)[len(order) - 1 - np.argmax(passes[..., ::-1], axis=-1)]
+    return np.where(passes.any(axis=-1), last, -1)
+
+
+def precision_order(strata: ScoreStrata) -> tuple[Ints, Ints]:
+    """Order and starts for a target of precision: from high to low, up to the present one."""
+    starts = np.arange(1, STARTS + 1) * strata.flagged // STARTS - 1
+    return np.arange(len(strata.size) - 1), np.maximum(starts, 0)
+
+
+def recall_order(strata: ScoreStrata) -> tuple[Ints, Ints]:
+    """Order and starts for a target of recall: from low to high, from the present one down."""
+    below = len(strata.size) - 1 - strata.flagged
+    starts = strata.current + np.arange(STARTS) * below // STARTS
+    return np.arange(len(strata.size) - 1)[::-1], starts
 
 
 def lowest_for_precision(strata: ScoreStrata, target: float, *, error: float = 0.05) -> Ints:
@@ -258,17 +284,12 @@ def lowest_for_precision(strata: ScoreStrata, target: float, *, error: float = 0
 
     Tested from high to low; with a probability of at most ``error`` its precision is lower.
     """
-    p = precision_p(strata, target)
-    starts = np.arange(1, STARTS + 1) * strata.flagged // STARTS - 1
-    return last_allowed(p, np.arange(p.shape[-1]), np.maximum(starts, 0), error)
+    return last_allowed(precision_p(strata, target), *precision_order(strata), error)
 
 
 def highest_for_recall(strata: ScoreStrata, target: float, *, error: float = 0.05) -> Ints:
     """Highest threshold with at least this recall, position by round, or -1."""
-    p = recall_p(strata, target)
-    below = p.shape[-1] - strata.flagged
-    starts = strata.current + np.arange(STARTS) * below // STARTS
-    return last_allowed(p, np.arange(p.shape[-1])[::-1], starts, error)
+    return last_allowed(recall_p(strata, target), *recall_order(strata), error)
 
 
 def cheapest(
@@ -281,4 +302,9 @@ def cheapest(
     """
     best = int(np.argmin(strata.cost(false_positive, false_negative)))
     p = cheaper_p(strata, false_positive, false_negative)
-    return best, bool(p[best] <= error / max(len(p) - 1, 1))
+    return best, bool(p[best] <= shared_p(strata, error))
+
+
+def shared_p(strata: ScoreStrata, error: float) -> float:
+    """Share of ``error`` for each threshold but the present one (Bonferroni)."""
+    return error / max(len(strata.size) - 2, 1)
