@@ -8,7 +8,6 @@ from typing import NamedTuple
 from monitor.domain.challenger import ChallengerRow, ComparedMetric, ComparisonRow
 from monitor.domain.model import Decisions
 from monitor.domain.setting_types import Ends
-from monitor.fixed_text import significant_text
 from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
@@ -16,6 +15,7 @@ from monitor.presentation.numbers import (
     interval_text,
     percent_text,
     plural,
+    score_range_text,
     signed_text,
 )
 from monitor.presentation.table import Table
@@ -156,4 +156,4 @@ def _count(ends: Ends) -> str:
 
 
 def _ends_text(decided: Decisions) -> str:
-    return f"{significant_text(decided.low)} to {significant_text(decided.high)}"
+    return score_range_text(decided.low, decided.high)

@@ -45,11 +45,10 @@ def unexpected_sentence(metric: str, value: float, expected: Interval, level: fl
 
 def changed_sentence(predicted: str, probability: float, rate: float | None, usual: float) -> str:
     """State that a predicted class seems to have changed, and to which share of positives."""
-    moved = (
-        ""
-        if rate is None
-        else f": {significant_text(rate)} of them are positive, before {significant_text(usual)}"
-    )
+    moved = ""
+    if rate is not None:
+        before = significant_text(usual)
+        moved = f": {significant_text(rate)} of them are positive, before {before}"
     sure = "over 0.99" if probability > _SURE else f"{probability:.2f}"
     return (
         f"the {predicted} items seem to have changed just before this round (probability {sure}, "

@@ -179,7 +179,7 @@ def threshold_sentence(
     side = "at or under" if flagged else "over"
     return (
         f"{one_class_sentence(flagged, size, usual)}: source.threshold {threshold:g} lies "
-        f"{side} all scores, which go from {significant_text(scores[0])} to {significant_text(scores[1])}"
+        f"{side} all scores, which go from {' to '.join(map(significant_text, scores))}"
     )
 
 
