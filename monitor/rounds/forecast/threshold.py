@@ -194,7 +194,7 @@ def _counted(parts: Sequence[StratumTally]) -> Ints:
     return np.array([[part.size, part.labeled, part.positive] for part in parts]).T
 
 
-class _Tested(NamedTuple):
+class _PValues(NamedTuple):
     """p-value of the goal at each threshold, and the largest that is allowed there."""
 
     p: np.ndarray
@@ -203,13 +203,13 @@ class _Tested(NamedTuple):
 
 def _chosen(
     strata: ScoreStrata, a_day: np.ndarray, goal: Goal
-) -> tuple[int | None, bool, _Tested | None]:
+) -> tuple[int | None, bool, _PValues | None]:
     """Choose a threshold, say whether the labels are sure of it, and give p-values."""
     error = 1 - goal.confidence
     if goal.costs is not None:
         best, sure = thresholds.cheapest(strata, *goal.costs, error=error)
         p = thresholds.cheaper_p(strata, *goal.costs)
-        return (best, sure, _Tested(p, np.full(len(p), thresholds.shared_p(strata, error))))
+        return (best, sure, _PValues(p, np.full(len(p), thresholds.shared_p(strata, error))))
     if goal.capacity is not None:
         fitting = np.flatnonzero(a_day <= goal.capacity)
         return (int(fitting[-1]) if len(fitting) else None, True, None)
@@ -220,7 +220,7 @@ def _chosen(
         p = thresholds.recall_p(strata, goal.recall or 0.0)
         order = thresholds.recall_order(strata)
     last = int(thresholds.last_allowed(p, *order, error))
-    tested = _Tested(p, thresholds.allowed_p(p, *order, error))
+    tested = _PValues(p, thresholds.allowed_p(p, *order, error))
     return (None if last < 0 else last, last >= 0, tested)
 
 
@@ -238,7 +238,7 @@ def _curve(
     strata: ScoreStrata,
     edges: Sequence[float],
     flagged: np.ndarray,
-    tested: _Tested | None,
+    tested: _PValues | None,
     intervals: dict[int, dict[str, Interval | None]],
 ) -> list[AtThreshold]:
     return [
