@@ -20,6 +20,7 @@ from monitor.domain.report import RoundReport
 from monitor.domain.setting_types import Duration, Settings
 from monitor.files.sqlite_address import absolute_address, sqlite_path
 from monitor.tracking import values
+from monitor.tracking.artifact_check import try_files
 from monitor.tracking.classes import write_classes
 from monitor.tracking.connection import Connection, shown
 from monitor.tracking.describe import as_far_as_fits, describe, verdict
@@ -171,6 +172,18 @@ class MlflowHandler:
                 self._experiments.clear()
                 return [str(error)]
         return []
+
+    def check_files(self, monitors: Sequence[str] = ()) -> list[str]:
+        """Write and remove a file in each experiment; return where files of runs go.
+
+        Raises `DeliveryFailed` if one cannot be written.
+        """
+        locations = []
+        for name in [self._prefix, *(f"{self._prefix}/{monitor}" for monitor in monitors)]:
+            with self._connection.open(f"a file of experiment {name!r}") as client:
+                experiment = self._experiment(client, name)
+                locations.append(try_files(client, experiment.id, self._connection.tracking_uri))
+        return locations
 
     def _round_run(self, client: MlflowClient, report: RoundReport, effect: Effect) -> str:
         experiment = self._experiment(client, f"{self._prefix}/{report.monitor}")

@@ -204,7 +204,12 @@ def _mlflow(application: Application) -> str:
     problems = handler.check(application.names)
     if problems:
         raise DeliveryFailed(problems[0])
-    return handler.shown
+    folders = dict.fromkeys(
+        location.rpartition("/")[0] for location in handler.check_files(application.names)
+    )
+    first, *others = folders
+    more = f" and {len(others)} more" if others else ""
+    return f"{handler.shown}; files go to {first}{more}"
 
 
 def _page_checks(application: Application) -> Iterator[Check]:
