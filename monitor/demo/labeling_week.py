@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.demo import folder as demo_folder
 from monitor.demo.digits import Confusion, DigitScenario
-from monitor.demo.play import begin, send, ui_command
+from monitor.demo.play import begin, runs_page, send, ui_command
 from monitor.demo.table import columns_text, echo
 from monitor.demo.watch import METRICS, DemoRound, read_round, watch
 from monitor.domain.errors import MonitorError
@@ -134,11 +134,12 @@ class LabelingWeek:
             self._echo(f"Not everything got to {sink}: {why}")
         config = self.folder / demo_folder.CONFIG
         self._echo("")
-        self._echo("The round with your answers, all rounds, and MLflow (http://127.0.0.1:5000):")
+        self._echo("The round with your answers, all rounds, and MLflow with its address:")
         self._echo("")
         self._echo(f"  pr-monitor show {self._scenario.rounds} --config {config}")
         self._echo(f"  pr-monitor rounds --config {config}")
         self._echo(f"  {ui_command(self.folder)}")
+        self._echo(f"  {runs_page(self.application)}")
 
     def _echo(self, text: str) -> None:
         echo(self._console, text)

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from monitor.demo.digits import DigitScenario
-from monitor.demo.folder import CONFIG, WrittenFolder, fill, prepare
+from monitor.demo.folder import CONFIG, MONITOR, WrittenFolder, fill, prepare
 from monitor.demo.table import DemoResult, show_end, show_round, show_start, show_way_on
 from monitor.demo.watch import DemoRound
-from monitor.domain.model import Effect
+from monitor.domain.model import Effect, EffectKind
 
 if TYPE_CHECKING:
     from monitor.wiring import Application
@@ -60,6 +60,7 @@ def play(
                 rounds.append(round_)
                 status.update(f"round {round_.number + 1} of {len(written.rounds)}")
         failed = send(console, application, len(rounds))
+        page = runs_page(application)
     finally:
         application.database.close()
     result = DemoResult(
@@ -68,6 +69,7 @@ def play(
         drop_round=scenario.drop_round,
         limits=written.limits,
         command=ui_command(folder),
+        page=page,
         failed=failed,
     )
     show_end(console, result)
@@ -79,6 +81,16 @@ def ui_command(folder: Path) -> str:
     """Return the command that opens MLflow on the demo, as this shell can run it."""
     address = f"sqlite:///{(folder / 'mlflow.db').resolve()}"
     return shlex.join([_mlflow(), "ui", "--backend-store-uri", address, "--port", "5000"])
+
+
+def runs_page(application: Application) -> str:
+    """Return the address at which `ui_command` shows the runs of the demo."""
+    from monitor.storage.outbox.effect_admin import last_done  # noqa: PLC0415
+    from monitor.tracking.links import runs_link  # noqa: PLC0415
+
+    with application.database.read() as connection:
+        last = last_done(connection, MONITOR, EffectKind.ROUND_RUN)
+    return runs_link("http://127.0.0.1:5000", last and last[1])
 
 
 def _mlflow() -> str:

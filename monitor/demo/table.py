@@ -43,6 +43,7 @@ class DemoResult:
     drop_round: int  # First round with the noisy camera.
     limits: dict[str, float]
     command: str  # What opens MLflow on it, for a shell in the present folder.
+    page: str  # Where that MLflow lists the runs.
     failed: dict[str, str]  # Why effects were not delivered, by sink; empty if all were.
 
     @property
@@ -153,9 +154,10 @@ def show_way_on(console: Console, result: DemoResult) -> None:
         console,
         f"{len(result.rounds)} rounds are in {result.folder / 'monitor.db'}, their runs in MLflow.",
     )
-    echo(console, "To see the runs, start MLflow and open http://127.0.0.1:5000 :")
+    echo(console, "To see the runs, start MLflow and open the address:")
     echo(console)
     echo(console, f"  {result.command}", style="bold")
+    echo(console, f"  {result.page}")
 
 
 def columns_text(estimate: Interval | None) -> str:

@@ -33,13 +33,12 @@ def headline_metrics(report: RoundReport) -> list[str]:
 
 
 def best_row(report: RoundReport, metric: str) -> EstimateRow | None:
-    """Find the estimate of a metric that rests on the most labels; None if it has no value.
+    """Find the estimate of a metric with earlier rounds; None if it has no value.
 
-    A first round has no earlier ones to speak of.
+    Also for a first round: all rounds of a history then show one estimand, so they compare.
     """
-    bases = ("pooled", "round") if len(report.timeline) > 1 else ("round", "pooled")
-    rows = (report.shown(metric, basis) for basis in bases)
-    return next((row for row in rows if row is not None and row.point is not None), None)
+    row = report.shown(metric, "pooled")
+    return None if row is None or row.point is None else row
 
 
 def verdict_sentence(report: RoundReport) -> str:

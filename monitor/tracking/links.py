@@ -49,6 +49,19 @@ def view_path(experiment_id: str, view: str, *, charts: bool) -> str:
 _RECEIPT = re.compile(r"experiments/(\d+)/runs/\w+")
 
 
+def runs_link(pages: str, receipt: str | None) -> str:
+    """Return the address of the page that lists all runs of a round's experiment.
+
+    >>> runs_link("http://127.0.0.1:5000", "experiments/3/runs/ab12")
+    'http://127.0.0.1:5000/#/experiments/3/runs?workflowType=machine_learning'
+    >>> runs_link("http://127.0.0.1:5000", None)
+    'http://127.0.0.1:5000/#/experiments'
+    """
+    match = _RECEIPT.fullmatch(receipt or "")
+    runs = f"/{match[1]}/runs?{CLASSIC}" if match else ""
+    return f"{pages.rstrip('/')}/#/experiments{runs}"
+
+
 def round_link(
     tracking_uri: str, experiment: str, round_key: str, receipt: str | None
 ) -> str | None:

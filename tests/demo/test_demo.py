@@ -1,4 +1,5 @@
 import json
+import re
 import sqlite3
 from contextlib import closing
 from io import StringIO
@@ -190,7 +191,11 @@ def test_what_is_printed_fits_a_terminal_and_holds_no_control_codes(played):
 
     assert "\x1b" not in shown
     assert all(str(result.folder) in line for line in lines if len(line) > 100)
-    assert lines[-1].strip() == result.command
+    assert [line.strip() for line in lines[-2:]] == [result.command, result.page]
+    assert re.fullmatch(
+        r"http://127\.0\.0\.1:5000/#/experiments/\d+/runs\?workflowType=machine_learning",
+        result.page,
+    )
     assert sum(line.startswith(tuple(f"{n:>5}  2025-" for n in range(1, 5))) for line in lines) == 4
 
 
