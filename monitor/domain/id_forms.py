@@ -13,6 +13,9 @@ SHORTEST = 4  # Characters of the shortest id that is sought within another
 CUT = 12  # Characters from which on the beginning of an id tells it from others
 _OFTEN = 2  # ids that are written alike before it counts as a style
 _LONGEST = 80  # characters of an id within which others are sought
+_EXACT = 2**53  # up to it a float holds every whole number
+_LARGEST = 10**40  # no id is as large; a float has an end
+_SPREADSHEET = 15  # digits of a number that a spreadsheet keeps
 _SCIENTIFIC = re.compile(r"(\d)(?:[.](\d+))?([eE][+]?0?)\d+")
 
 
@@ -29,7 +32,8 @@ class IdStyles(NamedTuple):
 
     ``zeros`` and ``blanks`` are the lengths of ids that begin or end so, ``cuts`` of those that are
     the beginning of one; ``around`` is what surrounds ids of predictions, ``exponents`` the
-    decimals of numbers such as 1.23E+11 and the text before their exponent.
+    decimals of numbers such as 1.23E+11 and the text before their exponent. ``doubles`` pair
+    an item's id that was rounded to a float with the exact id in the table.
     """
 
     zeros: frozenset[int] = frozenset()
@@ -37,6 +41,7 @@ class IdStyles(NamedTuple):
     around: frozenset[tuple[str, str]] = frozenset()
     cuts: frozenset[int] = frozenset()
     exponents: frozenset[tuple[int, str]] = frozenset()
+    doubles: frozenset[tuple[str, str]] = frozenset()
 
 
 def id_styles(examples: Iterable[str], items: Collection[str]) -> IdStyles:
@@ -67,6 +72,13 @@ def id_styles(examples: Iterable[str], items: Collection[str]) -> IdStyles:
         frozenset(each for each, count in frames.items() if count >= _OFTEN),
         frozenset(each for each, count in cuts.items() if count >= _OFTEN),
         frozenset(exponents),
+        frozenset(
+            (rounded, example)
+            for example in written
+            if example not in ids
+            for rounded in _as_float(example)
+            if rounded in ids
+        ),
     )
 
 
@@ -113,6 +125,10 @@ def other_forms(item: str, styles: IdStyles) -> Iterator[tuple[str, str]]:
         forms += [("a decimal point", f"{item}.0"), ("leading zeros", item.lstrip("0") or "0")]
         forms += [("leading zeros", item.zfill(width)) for width in styles.zeros]
         forms += [("an exponent", form) for form in _scientific(item, styles.exponents)]
+        forms += [("digits lost in a float", form) for form in _as_float(item)]
+        forms += [
+            ("digits lost in a float", form) for rounded, form in styles.doubles if rounded == item
+        ]
     forms += [("a decimal point", item.removesuffix(".0")), ("hyphens", item.replace("-", ""))]
     forms += [("blanks", item.ljust(width)) for width in styles.blanks]
     if not item.isascii():
@@ -133,3 +149,20 @@ def _scientific(item: str, exponents: Iterable[tuple[int, str]]) -> Iterator[str
         mantissa, _, exponent = f"{Decimal(item):.{decimals}E}".partition("E+")
         for text in {mantissa, mantissa.rstrip("0").rstrip(".")}:
             yield f"{text}{sign}{exponent}"
+
+
+def _as_float(text: str) -> Iterator[str]:
+    """Write a whole number as programs do that keep it as a 64-bit float, and as a spreadsheet.
+
+    >>> [*_as_float("1234567890123456789")][:2]
+    ['1234567890123456768', '1234567890123456800']
+    """
+    if not (text.isascii() and text.isdigit()) or not _EXACT < int(text) < _LARGEST:
+        return
+    number = float(text)
+    shortest = repr(number)
+    wholes = {str(int(number)): None, str(int(Decimal(shortest))): None}
+    wholes[text[:_SPREADSHEET] + "0" * (len(text) - _SPREADSHEET)] = None
+    yield from wholes
+    yield from (f"{whole}.0" for whole in wholes)
+    yield shortest

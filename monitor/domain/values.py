@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 
 def rounded_below(threshold: float | None) -> float | None:
@@ -46,6 +46,12 @@ DOUBTFUL = frozenset(
     )
 )
 """Words, in lower case, that may say that there is no label yet, or that it is a negative one."""
+
+_PUNCTUATION = BLANKS + ".,;:!?|/&*#`'\"()[]{}"
+_JOINTS = re.compile(r"(?<=\w)[\s_-]+(?=\w)")
+_DENIALS = ("no", "not", "non", "never", "without")
+_WORD_BEGINS = r"(?<![\w<>=≤≥~%$-])(?<!\d[.])" + "".join(rf"(?<!\b{no}\s)" for no in _DENIALS)
+_WORD_ENDS = r"(?![\w<>=≤≥~%$-]|[+](?!\w)|[.]\d)"
 
 _SAME = (("true", "t", "yes", "y", "1", "1.0"), ("false", "f", "no", "n", "0", "0.0"))
 _LETTERS = frozenset("tyfn")
@@ -113,3 +119,42 @@ def listed(values: Mapping[str, int]) -> str:
     shown = [f"{text[:_LONGEST]!r} ({count} rows)" for text, count in ordered[:_SHOWN]]
     more = len(ordered) - _SHOWN
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+class Words:
+    """Words, in any case, that a value may hold among others or between punctuation.
+
+    A hyphen or an underscore makes one word of two, and a comparison is a part of its word. A word
+    after ``no``, ``not``, ``non``, ``never`` or ``without`` is denied.
+
+    >>> fraud = Words(["fraud"])
+    >>> fraud.are_in("Fraud."), fraud.are_in('["fraud", "account takeover"]')
+    (True, True)
+    >>> fraud.are_in("not fraud"), fraud.are_in("fraud-free"), Words([">50K"]).are_in("<=50K")
+    (False, False, False)
+    """
+
+    def __init__(self, words: Iterable[str]) -> None:
+        bare = {unpunctuated(word) for word in words} - {""}
+        self._pattern = re.compile(
+            f"{_WORD_BEGINS}(?:{'|'.join(map(_loosely, sorted(bare)))}){_WORD_ENDS}"
+        )
+        self._is_empty = not bare
+
+    def are_in(self, text: str) -> bool:
+        """Whether a text is one of these words or holds one."""
+        return not self._is_empty and self._pattern.search(text.casefold()) is not None
+
+
+def unpunctuated(text: str) -> str:
+    """Write a value in lower case and without the punctuation around it.
+
+    >>> unpunctuated(" **Yes!** "), unpunctuated(">50K"), unpunctuated("?")
+    ('yes', '>50k', '')
+    """
+    return text.casefold().strip(_PUNCTUATION)
+
+
+def _loosely(word: str) -> str:
+    """Write a pattern of a word whose parts blanks, hyphens or underscores may join."""
+    return r"[\s_-]+".join(map(re.escape, _JOINTS.split(word)))

@@ -9,7 +9,7 @@ import difflib
 import glob
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -22,6 +22,7 @@ from monitor.files.duckdb_sql import (
     NUMBERS,
     TEXTS,
     TIMES,
+    Stamps,
     listed,
     literal,
     quoted,
@@ -103,6 +104,18 @@ class DataFiles:
                 raise self.refused(message, is_public=True)
             files.update(matches)
         return sorted(files)
+
+    def stamps(self) -> Stamps:
+        """Give path, size and time of each file, and of the write-ahead log of a DuckDB file.
+
+        Rows that are committed without a checkpoint are in the log alone.
+        """
+        files = self.found()
+        stamps = stamps_of(files)
+        for file in files if self.kind == "duckdb" else []:
+            with suppress(FileNotFoundError):  # there is none after a checkpoint
+                stamps += stamps_of([f"{file}.wal"])
+        return stamps
 
 
 def kind_of(paths: Sequence[str]) -> str:

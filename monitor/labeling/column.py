@@ -39,7 +39,7 @@ from monitor.domain.setting_types import Duration
 from monitor.domain.settings import Labeling
 from monitor.domain.time_limit import T, within
 from monitor.domain.truth import JoinedTruth, TruthColumns, TruthRow
-from monitor.domain.values import DOUBTFUL, MISSING_MARKERS, listed
+from monitor.domain.values import DOUBTFUL, MISSING_MARKERS, Words, listed, unpunctuated
 from monitor.files.relations import all_texts, check_table, kind_of
 from monitor.labeling.shared_truths import shared_by
 
@@ -213,9 +213,8 @@ class ValueMeanings:
         self.positives = frozenset(all_texts(settings.positive))
         self.missing = MISSING_MARKERS - self.positives.union(all_texts(settings.negative or ()))
         self._negatives = settings.negatives
-        self._folded = {text.casefold() for text in self.positives}
-        takes_unlisted = settings.unlisted_means == "negative"
-        self._doubtful = frozenset() if takes_unlisted else DOUBTFUL | self._folded
+        self._positive_words = Words(self.positives)
+        self._takes_unlisted = settings.unlisted_means == "negative"
         self._of_today = settings.of_today and ValueMeanings(settings.of_today)
 
     def of(self, text: str) -> Answer | None:
@@ -232,8 +231,14 @@ class ValueMeanings:
         if text == Answer.CANNOT_TELL:
             return Answer.CANNOT_TELL
         if self._negatives is None:
-            return None if text.casefold() in self._doubtful else Answer.NEGATIVE
+            return None if self._is_doubtful(text) else Answer.NEGATIVE
         return Answer.NEGATIVE if text in self._negatives else None
+
+    def _is_doubtful(self, text: str) -> bool:
+        if self._takes_unlisted:
+            return False
+        is_no_label = not DOUBTFUL.isdisjoint((text.casefold(), unpunctuated(text)))
+        return is_no_label or self._positive_words.are_in(text)
 
     def counts(self, counted: Mapping[str, int]) -> ValueCounts:
         """Count all rows that have a value, and rows with a doubtful one by value."""
@@ -241,7 +246,7 @@ class ValueMeanings:
         rows = {text: count for text, count in counted.items() if text not in missing}
         unknown = {text: count for text, count in rows.items() if self.of(text) is None}
         negative = rows.keys() - unknown.keys() - self.positives
-        similar = {text: rows[text] for text in negative if text.casefold() in self._folded}
+        similar = {text: rows[text] for text in negative if self._positive_words.are_in(text)}
         return ValueCounts(sum(rows.values()), unknown, similar, missing)
 
 
@@ -459,8 +464,8 @@ class ColumnLabeler:
     ) -> list[str]:
         """Name values that are negative by their case alone, and words for a missing value."""
         hints = {
-            "differs from what is positive only in upper and lower case, and so means negative; is "
-            "it meant?": similar,
+            "has a positive value in other case, between punctuation or among others, and so means "
+            "negative; is it meant?": similar,
             f"counts as no label; if it is one, list it under {_LISTS}": missing,
         }
         return [f"{self._held(held)}, which {hint}" for hint, held in hints.items() if held]

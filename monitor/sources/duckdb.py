@@ -42,7 +42,6 @@ from monitor.files.duckdb_sql import (
     Stamps,
     bare_text,
     quoted,
-    stamps_of,
     value_text,
 )
 from monitor.files.relations import NUL_SHOWN, DataFiles, OpenTable, opened, visible
@@ -433,8 +432,8 @@ class DuckdbSource(EngineSource):
         return isinstance(other, DuckdbSource) and other.files.found() == self.files.found()
 
     def state(self) -> Stamps:
-        """Return size and time of each file."""
-        return stamps_of(self.files.found())
+        """Return size and time of each file, and of the logs beside them."""
+        return self.files.stamps()
 
 
 class TruthFiles:

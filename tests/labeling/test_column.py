@@ -280,6 +280,7 @@ def test_a_join_is_counted_with_ids_that_show_how_they_are_written(tmp_path):
 MAILS = [f"mail{number:04}-é" for number in range(1000, 1010)]
 ORDERS = [f"order-{number:05}-from-shop" for number in range(10)]
 NUMBERS = [str(4_000_000_000_000 + 10**9 * number) for number in range(1, 11)]
+SNOWFLAKES = [str(1_234_567_890_123_456_789 + 1_000_037 * number) for number in range(10)]
 
 
 @pytest.mark.parametrize(
@@ -292,6 +293,10 @@ NUMBERS = [str(4_000_000_000_000 + 10**9 * number) for number in range(1, 11)]
         (MAILS, lambda item: unicodedata.normalize("NFD", item)),
         (ORDERS, lambda item: item[:16]),
         (NUMBERS, lambda item: f"{int(item):.5E}"),
+        (SNOWFLAKES, lambda item: str(int(float(item)))),
+        (SNOWFLAKES, lambda item: f"{int(float(item))}.0"),
+        (SNOWFLAKES, lambda item: item[:15] + "0000"),  # as a spreadsheet keeps it
+        ([str(int(float(item))) for item in SNOWFLAKES], lambda item: str(int(item) + 5)),
         (NUMBERS, lambda item: f"{int(item) / 10**12:.3f}E+12"),
     ],
 )
@@ -340,3 +345,71 @@ def test_a_setting_that_is_put_right_has_the_same_file_read_again(tmp_path):
 
     assert given(before) == {"k1": Answer.NEGATIVE, "k2": Answer.NEGATIVE}
     assert given(after) == {"k1": Answer.POSITIVE, "k2": Answer.NEGATIVE}
+
+
+@pytest.mark.parametrize(
+    ("positive", "doubtful"),
+    [
+        ("fraud", ["fraud|account takeover", "Fraud, other", '["other","fraud"]', "a + fraud"]),
+        ("fraud", ["fraud;ato", "ato fraud", "other/fraud", "fraud+ato", "fraud (sure)"]),
+        ("Yes", ["Yes.", "yes!", "**Yes**", "yes, clearly", "Yes: it is"]),
+        ("Yes.", ["Yes", "yes,"]),
+        ("account takeover", ["fraud|account_takeover", "Account  Takeover"]),
+        (3, ["3|5", "3, 5", "[1, 3]"]),
+        ("fraud", ["pending.", "(unknown)"]),
+    ],
+)
+def test_a_value_with_a_positive_word_among_others_is_doubtful(tmp_path, positive, doubtful):
+    write(tmp_path, [(f"{index}", value, "") for index, value in enumerate(doubtful)])
+
+    values = labeler_of(tmp_path, positive=positive).values()
+
+    assert values.unknown == dict.fromkeys(doubtful, 1)
+
+
+@pytest.mark.parametrize(
+    ("positive", "negative"),
+    [
+        ("fraud", ["not fraud", "no fraud", "non-fraud", "defraud", "legit, clearly"]),
+        (">50K", ["<=50K"]),
+        ("A", ["A+", "A-", "B"]),
+        (3, ["3.5", "13", "1.3", "-3"]),
+    ],
+)
+def test_a_value_with_a_positive_word_within_another_or_denied_is_negative(
+    tmp_path, positive, negative
+):
+    write(tmp_path, [(f"{index}", value, "") for index, value in enumerate(negative)])
+
+    values = labeler_of(tmp_path, positive=positive).values()
+
+    assert not values.unknown
+    assert not values.case_variants
+
+
+def test_where_other_values_are_negative_those_with_a_positive_word_are_counted(tmp_path):
+    write(tmp_path, [("001", "fraud|other", ""), ("002", "fraud", ""), ("003", "other", "")])
+
+    values = labeler_of(tmp_path, positive="fraud", unlisted_means="negative").values()
+
+    assert values.case_variants == {"fraud|other": 1}
+
+
+def test_rows_in_the_log_of_a_duckdb_file_are_read_before_its_next_checkpoint(tmp_path):
+    path = tmp_path / "truth.duckdb"
+    connection = duckdb.connect(path)
+    connection.execute("create table truth (mail_id varchar, is_fraud int)")
+    connection.execute("checkpoint")
+    connection.execute("insert into truth values ('001', 1)")
+    whole, committed = path.read_bytes(), path.with_name("truth.duckdb.wal").read_bytes()
+    connection.close()
+    path.write_bytes(whole)
+    os.utime(path, ns=(1, 1))
+    labeler = labeler_of(tmp_path, path="truth.duckdb", table="truth")
+
+    before = labeler.collect(TASKS, None)
+    path.with_name("truth.duckdb.wal").write_bytes(committed)
+    after = labeler.collect(TASKS, before.cursor)
+
+    assert not given(before)
+    assert given(after) == {"k1": Answer.POSITIVE}
