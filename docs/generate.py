@@ -2,14 +2,15 @@
 
 A class of settings gives its docstring and a table of its settings. `NOTES` says what a docstring
 leaves out; a test fails for a setting that neither of them explains. A command gives its help and
-a table of its arguments and options. `python docs/generate.py config` prints a page, as does
-`commands`.
+a table of its arguments and options. `python docs/generate.py` writes these pages and those of
+`generate_stats.py`; a test compares.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
+import runpy
 import sys
 from datetime import timedelta
 from pathlib import Path
@@ -21,7 +22,8 @@ from pydantic import BaseModel, SecretStr
 from pydantic_core import PydanticUndefined
 from typer.main import get_command
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+DOCS = Path(__file__).parent
+sys.path.insert(0, str(DOCS.parent))
 
 from monitor.cli.app import SECTIONS as GROUPS
 from monitor.cli.app import app
@@ -448,5 +450,18 @@ def command_row(parameter: Any) -> str:
     return f"| `{name}` | {fallback} | {parameter.help} |"
 
 
+def pages() -> dict[str, str]:
+    """Return all pages of the reference that are made here, by their place in docs."""
+    statistics = runpy.run_path(str(DOCS / "generate_stats.py"))
+    return {
+        "reference/config.md": page(),
+        "reference/commands.md": commands_page(),
+        "reference/metrics.md": statistics["metrics_page"](),
+        "reference/python.md": statistics["python_page"](),
+        "reference/stats.md": statistics["page"](),
+    }
+
+
 if __name__ == "__main__":
-    sys.stdout.write(commands_page() if sys.argv[1:] == ["commands"] else page())
+    for place, text in pages().items():
+        (DOCS / place).write_text(text, encoding="utf-8")

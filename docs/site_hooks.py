@@ -1,7 +1,7 @@
 """Pages of the site that are made while it is built, and what Markdown of GitHub needs beside it.
 
-`mkdocs.yml` names this file. The reference comes from settings, commands and docstrings; texts
-that lie elsewhere in the repository get a page; formulas become MathML, which needs no script.
+`mkdocs.yml` names this file. Texts that lie elsewhere in the repository get a page; formulas become
+MathML, which needs no script.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-import runpy
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,23 +36,8 @@ CODE = re.compile(rf"{FENCE.pattern}|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 formulas: dict[str, list[str]] = {}
 
 
-def generated() -> dict[str, str]:
-    """Return the pages of the reference by their place in docs."""
-    settings = runpy.run_path(str(DOCS / "generate.py"))
-    statistics = runpy.run_path(str(DOCS / "generate_stats.py"))
-    return {
-        "reference/config.md": settings["page"](),
-        "reference/commands.md": settings["commands_page"](),
-        "reference/metrics.md": statistics["metrics_page"](),
-        "reference/python.md": statistics["python_page"](),
-        "reference/stats.md": statistics["page"](),
-    }
-
-
 def on_files(files: Any, config: Any) -> Any:
-    """Add the pages that are made here."""
-    for path, text in generated().items():
-        files.append(File.generated(config, path, content=text))
+    """Add the texts that lie elsewhere."""
     for path, name in COPIED.items():
         files.append(File.generated(config, path, content=(ROOT / name).read_text("utf-8")))
     return files
