@@ -111,6 +111,7 @@ def test_each_config_in_the_docs_is_one_that_loads(code, tmp_path):
     (tmp_path / "prompts").mkdir()
     (tmp_path / "prompts" / "fraud.txt").write_text("Is this fraud? {subject}")
     environment = dict.fromkeys(re.findall(r"\$\{(\w+)\}", code), "x" * 32)
+    environment |= {name: "https://x.example.org" for name in environment if name == "HOOK_URL"}
 
     try:
         load_config(config, environment)
