@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.id_forms import NearMiss
 from monitor.domain.model import Refusal
-from monitor.presentation.numbers import minute_text, percent_text
+from monitor.presentation.numbers import minute_text, percent_text, span_text
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
 
 def same_person_reason(annotator: str) -> str:
@@ -58,6 +58,19 @@ def inverted_classes_sentence(flagged: tuple[int, int], passed: tuple[int, int])
     return (
         f"{shares} are positive, so flagged items are positive less often: do the labels "
         "(labeling.positive), or what is flagged, mean the other class?"
+    )
+
+
+def late_labels_sentence(
+    late: float, span: tuple[datetime, datetime], matures: timedelta, enough: timedelta
+) -> str:
+    """State that ``matures`` is too short, by labels of past windows, and what is long enough."""
+    start, end = (f"{minute_text(each)}" for each in span)
+    return (
+        f"{percent_text(late, 2)} of the positive labels of items from {start} to {end} UTC became "
+        f"known later than labeling.matures ({span_text(matures)}), so numbers of younger rounds "
+        f"lack such labels and are provisional; 95 % were known after {enough.days} days: set "
+        f"labeling.matures to {enough.days}d"
     )
 
 

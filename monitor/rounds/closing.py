@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused, RoundMoved
 from monitor.domain.label_parts import checks_of, part_of, parts_of, rules_of
 from monitor.domain.labels import evidence_label
 from monitor.domain.model import Answer
+from monitor.domain.setting_types import parse_duration
 from monitor.domain.state import RoundState
 from monitor.domain.time_limit import T
 from monitor.presentation import labels as label_texts
@@ -19,6 +21,7 @@ from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation.tally import classes_without_label, lacks_second_wave
 from monitor.rounds.labels import truth_reach
 from monitor.rounds.labels.collect import send
+from monitor.rounds.labels.late_labels import OLDEST, late_labels_concern
 from monitor.rounds.labels.truth_reach import TruthReader
 from monitor.rounds.provisional import follow_labels, showed_estimate
 from monitor.rounds.sampling.round_sample import hand_out_rest, is_due
@@ -233,8 +236,20 @@ def _concerns_of(
     yield "label_ids", truth_reach.near_misses_concern(context, labeler, unmatched)
     unanswered = [id_ for id_, answer in answers.items() if answer is None]
     yield "contradictions", truth_reach.contradictions_concern(labeler, unanswered)
+    yield "late_labels", _late_labels(context, state.round, reader)
     if census is not None and census.unclear:
         yield "contradictions", label_texts.unclear_sentence(census.unclear)
+
+
+def _late_labels(context: MonitorContext, round_: Round, reader: TruthReader) -> str | None:
+    """Report that labels of a young round are late; None where nothing tells when they came."""
+    column = parts_of(round_.settings.labeling)[reader.assigned.part]
+    matures = parse_duration(column.get("matures"))
+    if column.get("time") is None or not isinstance(matures, timedelta):
+        return None
+    if context.clock() >= round_.window.end + OLDEST * matures:
+        return None
+    return late_labels_concern(context, reader, matures)
 
 
 def _rarely(context: MonitorContext, round_: Round, check: Callable[[], T]) -> T:

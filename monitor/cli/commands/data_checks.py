@@ -26,6 +26,7 @@ from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.domain.values import listed
 from monitor.presentation.judge import verdicts_text
 from monitor.presentation.numbers import minute_text, plural
+from monitor.rounds.labels.late_labels import late_labels_concern
 from monitor.rounds.labels.truth_reach import (
     ClassReach,
     Reach,
@@ -44,7 +45,7 @@ from monitor.rounds.sampling.window_scan import PROFILE, why_unusable
 
 if TYPE_CHECKING:
     from monitor.domain.label_parts import AssignedLabeler
-    from monitor.labeling.column import ColumnLabeler
+    from monitor.labeling.column import ColumnLabeler, ColumnSettings
     from monitor.rounds.context import MonitorContext
 
 _COMPARED = 1_000  # ids that are looked for in other forms, or in the predictions
@@ -271,6 +272,7 @@ def check_truth(
         *_class_warnings(context, reader, join),
         *inverted_warnings(reader, frame, reach, labeler.labels_of),
         *_unmatched_warnings(context, labeler),
+        *_late_warnings(context, reader, settings),
     )
     if not reach.flagged.size + reach.passed.size:
         why = [*rule_warnings(context, assigned)] or [f"no item from {window} is of this labeler"]
@@ -350,6 +352,14 @@ def _class_warnings(context: MonitorContext, reader: TruthReader, join: _Join) -
                 f"{_share(now)} {name} items from {join.window} have a label, where "
                 f"{_share(then)} have one in the window before; are all rows there?"
             )
+
+
+def _late_warnings(
+    context: MonitorContext, reader: TruthReader, settings: ColumnSettings
+) -> Iterator[str]:
+    if settings.time is not None:
+        sentence = late_labels_concern(context, reader, settings.matures)
+        yield from filter(None, [sentence])
 
 
 def _is_fewer(reach: ClassReach, baseline: ClassReach) -> bool:
