@@ -58,9 +58,9 @@ def _order_sentence(
     import numpy as np
 
     own = {id_ for part in frame.strata for id_ in reader.own(frame, part)}
-    known, missing_is_negative = labels_of(sorted(own)), reader.labeler.missing_is_negative
+    truth, missing_is_negative = labels_of(sorted(own)), reader.labeler.missing_is_negative
     labels: dict[str, bool] = dict.fromkeys(own, False) if missing_is_negative else {}
-    labels.update(known)
+    labels.update(truth)
     rows = [
         (each.score, part.stratum.flagged, labels[each.id])
         for part in frame.strata

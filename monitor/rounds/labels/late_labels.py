@@ -58,7 +58,7 @@ def late_labels_concern(
 
 def _delays(context: MonitorContext, reader: TruthReader, matures: timedelta) -> _Delays | None:
     """Read when the positive labels of some windows became known; None if too few have a time."""
-    known: list[tuple[datetime, datetime]] = []
+    dated: list[tuple[datetime, datetime]] = []
     windows = [*_windows(context.settings.round.schedule, context.clock(), matures)]
     for window in windows:
         with outside("scan"):
@@ -66,12 +66,12 @@ def _delays(context: MonitorContext, reader: TruthReader, matures: timedelta) ->
         ids = [item for part in frame.strata for item in reader.own(frame, part)]
         with outside("collect"):
             since = reader.labeler.positive_since(ids) if ids else {}
-        known += [(window.end, at) for at in since.values()]
-    if len(known) < FEWEST:
+        dated += [(window.end, at) for at in since.values()]
+    if len(dated) < FEWEST:
         return None
-    newest = max(at for _, at in known)  # a file may end before today
-    arrivals = [_arrival(end, at, newest) for end, at in known]
-    ends = [end for end, _ in known]
+    newest = max(at for _, at in dated)  # a file may end before today
+    arrivals = [_arrival(end, at, newest) for end, at in dated]
+    ends = [end for end, _ in dated]
     start = min(window.start for window in windows if window.end == min(ends))
     return _Delays(arrivals, start, max(ends))
 
