@@ -28,7 +28,7 @@ sys.path.insert(0, str(DOCS.parent))
 from monitor.cli.app import SECTIONS as GROUPS
 from monitor.cli.app import app
 from monitor.config.adapters import HOOKS, JUDGES, LABELERS, LOGINS, SOURCES, Kinds
-from monitor.config.model import Classes, Config, MonitorConfig, ReferenceFile
+from monitor.config.model import Classes, Config, MonitorConfig
 from monitor.config.pages import PagesSettings, WebSettings
 from monitor.domain.challenger import Challenger
 from monitor.domain.judge import Budget
@@ -86,8 +86,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     **of_kinds("monitors: labeling", LABELERS),
     "monitors: labeling.audit": ClassAuditCounts,
     "monitors: labeling.audit, counts": AuditCounts,
-    "monitors: reference, as a matrix": ReferenceMatrix,
-    "monitors: reference, as a file": ReferenceFile,
+    "monitors: reference": ReferenceMatrix,
     "monitors: limits": Limits,
     "monitors: limits, a metric with sides": Bound,
     "monitors: threshold_target": ThresholdTarget,
@@ -118,7 +117,6 @@ NOTES = {
     "MonitorConfig.threshold_target": "what the threshold in use should surely keep; "
     "[status](../how-to/threshold.md) says when it does not",
     "MonitorConfig.pooling": "how earlier rounds inform this one",
-    "ReferenceFile.path": "the Parquet or CSV file, relative to the config",
     "DuckdbSettings.path": "file, pattern (`predictions/*.parquet`) or list of them, relative to "
     "the config; Parquet, CSV or DuckDB",
     "DuckdbSettings.table": "table or view of a DuckDB file; for no other kind",

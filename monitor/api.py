@@ -279,7 +279,7 @@ def compare(
     _refuse_comparison(threshold, file, columns)
     with opened(config) as application:
         own = application.config.monitor(only_monitor(application.config, monitor))
-        columns = columns._replace(id=id or own.source.item_format.id)
+        columns = columns._replace(id=id or own.source.id_column)
         context = application.context(own.name)
         return compare_round(context, number, threshold=threshold, file=file, columns=columns)
 

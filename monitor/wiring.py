@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from pydantic import ValidationError
 
 from monitor.config.adapters import HOOKS, JUDGES, LABELERS, SOURCES
-from monitor.config.model import Config, MonitorConfig, ReferenceFile
+from monitor.config.model import Config, MonitorConfig
 from monitor.config.opened_source import opened_source, problems_of
 from monitor.config.several import labelers_of
-from monitor.domain.adapters import LabelerSite, SourceSettings
+from monitor.domain.adapters import LabelerSite
 from monitor.domain.block import Block
 from monitor.domain.errors import ConfigRefused, SettingRefused
 from monitor.domain.judge import OnDemandSettings
@@ -26,7 +26,6 @@ from monitor.domain.model import LOG, MLFLOW, EffectKind
 from monitor.domain.notice import Notice
 from monitor.domain.ports import Checkable, Clock, EffectHandler, Labeler, Source, utc_now
 from monitor.domain.settings import Labeling, RoundSettings
-from monitor.domain.time_limit import within
 from monitor.files.sqlite_address import absolute_address
 from monitor.hooks.context import HookContext, Link
 from monitor.hooks.log import LogHandler, LogSettings
@@ -34,12 +33,7 @@ from monitor.judges.ask import JudgeClient
 from monitor.labeling.column import ColumnLabeler
 from monitor.labeling.files import FilesLabeler
 from monitor.labeling.page import PageLabeler
-from monitor.rounds.context import (
-    MonitorContext,
-    ReadReference,
-    ReferenceItems,
-    SettledWindows,
-)
+from monitor.rounds.context import MonitorContext, SettledWindows
 from monitor.storage.database import Database
 from monitor.storage.outbox import effect_admin
 from monitor.tracking.aliases import MlflowAliases
@@ -170,7 +164,6 @@ def _context(
         labeler=today[0].labeler,
         parts=today,
         clock=clock,
-        reference=_reference(config, monitor, monitor.source),
         runs=runs,
         aliases=aliases,
         labelers=partial(_labelers, monitor, today, make),
@@ -181,11 +174,8 @@ def _context(
     )
 
 
-def _as_opened(
-    config: Config, monitor: MonitorConfig, settings: RoundSettings
-) -> tuple[Source, ReadReference | None]:
-    source, own = opened_source(settings, monitor.source, config.folder)
-    return source, _reference(config, monitor, own)
+def _as_opened(config: Config, monitor: MonitorConfig, settings: RoundSettings) -> Source:
+    return opened_source(settings, monitor.source, config.folder)
 
 
 def _judge(config: Config, monitor: MonitorConfig, aliases: MlflowAliases) -> JudgeClient | None:
@@ -326,36 +316,6 @@ def _refused(section: str) -> Iterator[None]:
     except SettingRefused as error:
         message = f"{section}.{error}"
         raise ConfigRefused(message) from error
-
-
-def _reference(
-    config: Config, monitor: MonitorConfig, source: SourceSettings
-) -> ReadReference | None:
-    settings = monitor.reference
-    if not isinstance(settings, ReferenceFile):
-        return None
-
-    def read() -> ReferenceItems:
-        from monitor.sources.reference import read_reference  # noqa: PLC0415  rarely needed
-
-        usual = source.item_format
-        items = usual._replace(
-            score=settings.score or usual.score, predicted=settings.predicted or usual.predicted
-        )
-        return within(
-            source.timeout,
-            str(config.folder / settings.path),
-            lambda: read_reference(
-                settings.path,
-                config.folder,
-                items,
-                value=settings.value,
-                positive=settings.positive,
-                threshold=source.threshold,
-            ),
-        )
-
-    return read
 
 
 def check_labels(labeler: Labeler) -> str:

@@ -16,7 +16,6 @@ from typing import Annotated, Any, cast
 from pydantic import (
     AfterValidator,
     BeforeValidator,
-    Discriminator,
     Field,
     PrivateAttr,
     SerializeAsAny,
@@ -24,7 +23,6 @@ from pydantic import (
     StrictFloat,
     StrictInt,
     StrictStr,
-    Tag,
     model_validator,
 )
 
@@ -78,21 +76,6 @@ def _not_a_sink(value: str) -> str:
     return value
 
 
-class ReferenceFile(Settings):
-    """A plain random sample with labels from before launch, in a Parquet or CSV file.
-
-    ``value`` names the column with the true class; ``score`` and ``predicted`` default
-    to the columns of the source; ``positive`` is the value that means positive. Where the file
-    has the source's ``id`` column, no id may be there twice.
-    """
-
-    path: Annotated[str, Field(min_length=1)]
-    value: Annotated[str, Field(min_length=1)]
-    score: str | None = None
-    predicted: str | None = None
-    positive: str | int | bool | None = None
-
-
 Scalar = StrictBool | StrictInt | StrictFloat | StrictStr
 
 
@@ -107,17 +90,6 @@ class Classes(Settings):
 
     column: str
     values: tuple[Scalar, ...] | dict[str, Scalar]
-
-
-def _matrix_or_file(value: object) -> str:
-    keys = set(value) if isinstance(value, dict) else set(dir(value))
-    return "file" if keys & {"path", "value"} else "matrix"
-
-
-Reference = Annotated[
-    Annotated[ReferenceMatrix, Tag("matrix")] | Annotated[ReferenceFile, Tag("file")],
-    Discriminator(_matrix_or_file),
-]
 
 
 ONE_BAND, ONE_CELL = Bands(flagged=1, passed=1), Cells(flagged=1, passed=1)
@@ -148,7 +120,7 @@ class MonitorConfig(Settings):
     sample: Sample = Sample()
     judge: Annotated[SerializeAsAny[JudgeSettings] | None, JUDGES] = None
     labeling: Annotated[SerializeAsAny[Labeling], LABELERS, BeforeValidator(read_labeling)]
-    reference: Reference | None = None
+    reference: ReferenceMatrix | None = None
     limits: Limits = Limits()
     threshold_target: ThresholdTarget | None = None
     pooling: Pooling = Pooling()
@@ -217,9 +189,6 @@ class MonitorConfig(Settings):
         if self._is_truth(judge.column):
             why = f"{judge.column!r} is labeling.value, the truth; a judge is another opinion"
             yield "judge", why
-        if isinstance(self.reference, ReferenceFile):
-            why = "a reference file has no verdicts, so with a judge nothing of it can be used"
-            yield "judge", why
 
     def _on_demand_conflicts(self, judge: OnDemandSettings) -> Iterator[tuple[str, str]]:
         shown = self.source.shown_columns
@@ -237,7 +206,6 @@ class MonitorConfig(Settings):
         for name, is_there in {
             "source.challenger": self.source.challenged_by is not None,
             "source.columns.released": self._column("released") is not None,
-            "a reference file": isinstance(self.reference, ReferenceFile),
         }.items():
             if is_there:
                 why = (
@@ -321,7 +289,6 @@ class MonitorConfig(Settings):
 
     def settings(self) -> MonitorSettings:
         """Return what the rounds need, without secrets or places."""
-        matrix = self.reference if isinstance(self.reference, ReferenceMatrix) else None
         scored = self.source.has_scores
         # Only estimates by cells count that the sizes of an asked judge's strata are estimated.
         cells = ONE_CELL if isinstance(self.judge, OnDemandSettings) else None
@@ -340,7 +307,7 @@ class MonitorConfig(Settings):
                 released=self._column("released") is not None,
                 judge=self._judge_of_rounds,
                 sample=sample,
-                reference=matrix,
+                reference=self.reference,
                 matures=getattr(self.labeling, "matures", timedelta(0)),
                 labeling=self.labeling.own(),
                 source=self.source.own(),

@@ -29,21 +29,19 @@ class AbsentSource:
     scan = count = show = span = _refuse
 
 
-def opened_source(
-    settings: RoundSettings, today: SourceSettings, folder: Path
-) -> tuple[Source, SourceSettings]:
-    """Build the source that a round was opened with; returns its settings too.
+def opened_source(settings: RoundSettings, today: SourceSettings, folder: Path) -> Source:
+    """Build the source that a round was opened with.
 
     Secrets, and addresses that may hold one, are read from the current config.
     """
     try:
         own = _settings(settings.source or {}, today)
         own.judge_by(settings.column_judge)
-        return SOURCES.make(own, folder), own
+        return SOURCES.make(own, folder)
     except ValidationError as error:
-        return AbsentSource(problems_of(error)), today
+        return AbsentSource(problems_of(error))
     except SettingRefused as error:
-        return AbsentSource(" ".join(str(error).split())), today
+        return AbsentSource(" ".join(str(error).split()))
 
 
 def _settings(opened_with: Mapping[str, Any], today: SourceSettings) -> SourceSettings:

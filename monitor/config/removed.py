@@ -8,12 +8,20 @@ _PAGE_CONTROLS = (
     "pages no longer mix gold items and repeats into tasks, which no estimate used; to measure "
     "label errors use `overlap`, or `checks` of a column"
 )
+_REFERENCE_FILE = (
+    "`reference` takes the four counts tp, fp, fn and tn; `monitor.evaluate` prints them for a "
+    "labeled file"
+)
 _REMOVED = {
     "pages.tls": "put a proxy that speaks https in front of the pages and add `behind_proxy: true`",
     "labeling.gold": _PAGE_CONTROLS,
     "labeling.gold_share": _PAGE_CONTROLS,
     "labeling.gold_feedback": _PAGE_CONTROLS,
     "labeling.repeats": _PAGE_CONTROLS,
+    **{
+        f"reference.{name}": _REFERENCE_FILE
+        for name in ("path", "value", "score", "predicted", "positive")
+    },
 }
 
 

@@ -42,20 +42,6 @@ class Adapter(Generic[SettingsT, SiteT, MadeT]):
     make: Callable[[Any, SiteT], MadeT]
 
 
-class ItemFormat(NamedTuple):
-    """How files of items that accompany a source are read, where they do not define it.
-
-    ``flagged`` are values of ``predicted`` that flag an item, ``passed`` the texts of those that do
-    not.
-    """
-
-    id: str = "id"
-    score: str | None = None
-    predicted: str | None = None
-    flagged: bool | int | float | str | tuple[bool | int | float | str, ...] = (1, True)
-    passed: tuple[str, ...] = ("0", "false")
-
-
 class SourceSettings(Settings):
     """What every source shares; a source adds ``kind: Literal[...]`` and what it needs itself.
 
@@ -127,9 +113,9 @@ class SourceSettings(Settings):
         return False
 
     @property
-    def item_format(self) -> ItemFormat:
-        """How a reference, or another classifier's decisions, are read with this source."""
-        return ItemFormat()
+    def id_column(self) -> str:
+        """Name of the column of ids, also in files of another classifier's decisions."""
+        return "id"
 
 
 DIGESTS = "digests"

@@ -92,7 +92,7 @@ def threshold_sentence(
     )
 
 
-REFERENCE, THIS_ROUND = "reference", "labels of this round"
+THIS_ROUND = "labels of this round"
 """By which labels scores are in the wrong order."""
 
 

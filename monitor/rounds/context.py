@@ -18,9 +18,6 @@ from monitor.domain.state import RoundState
 T = TypeVar("T")
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from monitor.storage.database import Database
     from monitor.storage.results.class_store import ClassVersion
     from monitor.storage.rounds.round_store import Round
@@ -93,22 +90,6 @@ class SettledWindows:
         self._marks[slot] = marker
 
 
-@dataclass(frozen=True, slots=True)
-class ReferenceItems:
-    """Labeled items from before launch, one place each: score (NaN: none), class, truth.
-
-    ``unlabeled`` rows of the file are left out.
-    """
-
-    score: NDArray[np.float64]
-    flagged: NDArray[np.bool_]
-    positive: NDArray[np.bool_]
-    unlabeled: int = 0
-
-
-ReadReference = Callable[[], ReferenceItems]
-
-
 @dataclass(slots=True)
 class NewestSeen:
     """The newest slot for which this process has seen a round in the store."""
@@ -130,10 +111,9 @@ class NewestSeen:
 class MonitorContext:
     """One monitor: its settings, its store, and the adapters built for it.
 
-    ``reference`` reads labeled items from before launch. ``labelers`` gives the labelers of a round
-    by its settings, ``parts`` are for the next round; without them ``labeler`` serves all.
-    ``as_opened`` gives the source and the reference of a round by its settings; without it
-    ``source`` and ``reference`` serve all. ``runs`` shows the rounds that MLflow has.
+    ``labelers`` gives the labelers of a round by its settings, ``parts`` are for the next round;
+    without them ``labeler`` serves all. ``as_opened`` gives the source of a round by its settings;
+    without it ``source`` serves all. ``runs`` shows the rounds that MLflow has.
     ``class_monitors`` has the name of each class's monitor in a block of classes.
     """
 
@@ -142,7 +122,6 @@ class MonitorContext:
     source: Source
     labeler: Labeler
     clock: Clock
-    reference: ReadReference | None = None
     labelers: Callable[[RoundSettings], tuple[AssignedLabeler, ...]] | None = None
     tries: ScanBackoff = field(default_factory=ScanBackoff)
     newest_seen: NewestSeen = field(default_factory=NewestSeen)
@@ -152,17 +131,16 @@ class MonitorContext:
     settled: SettledWindows = field(default_factory=SettledWindows)
     judge: VerdictService | None = None
     parts: tuple[AssignedLabeler, ...] = ()
-    as_opened: Callable[[RoundSettings], tuple[Source, ReadReference | None]] | None = None
+    as_opened: Callable[[RoundSettings], Source] | None = None
 
     def of_round(self, settings: RoundSettings) -> MonitorContext:
-        """Return the context whose source and reference are read as a round was opened."""
+        """Return the context whose source is read as a round was opened."""
         if self.as_opened is None or settings.source is None:
             return self
         today = self.settings.round
         if (settings.source, settings.column_judge) == (today.source, today.column_judge):
             return self
-        source, reference = self.as_opened(settings)
-        return replace(self, source=source, reference=reference)
+        return replace(self, source=self.as_opened(settings))
 
     def try_of_round(self, settings: RoundSettings, act: Callable[[MonitorContext], T]) -> T:
         """Read the predictions of a drawn round as it was opened.

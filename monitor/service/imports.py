@@ -27,7 +27,6 @@ def import_for_workers() -> None:
     import monitor.rounds.opening.due
     import monitor.rounds.run
     import monitor.rounds.sampling.window_scan
-    import monitor.sources.reference
     import monitor.stats
     import monitor.stats.drift.rare_events
     import monitor.stats.drift.volume

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from monitor.domain.adapters import ItemFormat, SourceSettings
+from monitor.domain.adapters import SourceSettings
 from monitor.domain.challenger import Challenger
 from monitor.domain.errors import SettingRefused
 from monitor.domain.judge import Judge, Values
@@ -255,12 +255,9 @@ class TableSettings(SourceSettings):
         return self.columns.score is not None
 
     @property
-    def item_format(self) -> ItemFormat:
-        """Columns and values of this source, which files beside it share."""
-        columns = self.columns
-        return ItemFormat(
-            columns.id, columns.score, columns.predicted, self.positive, self.negatives
-        )
+    def id_column(self) -> str:
+        """Name of the column of ids."""
+        return self.columns.id
 
 
 class QueriedSettings(TableSettings):

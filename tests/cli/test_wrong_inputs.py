@@ -79,18 +79,6 @@ def stopped(place):
     place.config()
 
 
-def reference(rows):
-    """A file of labeled items from before launch."""
-
-    def write(place):
-        place.predictions()
-        place.write("before.csv", "score,label\n" + "\n".join(rows))
-        asked = REFERENCE.format("{path: before.csv, value: label}")
-        place.config(reference=("    labeling", asked))
-
-    return write
-
-
 def truth(
     mail_id,
     is_travel="(i % 5 = 0)::int",
@@ -160,11 +148,8 @@ INPUTS = {
     "a tenth as much is flagged as in the reference": config(
         reference=("    labeling", REFERENCE.format("{tp: 700, fp: 200, fn: 10, tn: 90}"))
     ),
-    "the reference has scores of the other class": reference(
-        [f"{i / 100},{int(i < 45)}" for i in range(100)]
-    ),
-    "half of the reference has no label": reference(
-        [f"{i / 100},{'' if i % 2 else int(i >= 45)}" for i in range(100)]
+    "the reference is a file": config(
+        reference=("    labeling", REFERENCE.format("{path: before.csv, value: label}"))
     ),
     "where asks for true and rows hold 1": lambda place: (
         place.predictions(env="1"),

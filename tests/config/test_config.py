@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from monitor.config.adapters import Kinds
 from monitor.config.load import load_config
-from monitor.config.model import Config, MonitorConfig, ReferenceFile
+from monitor.config.model import Config, MonitorConfig
 from monitor.domain.errors import ConfigRefused
 from monitor.domain.sample_settings import Cells
 from monitor.domain.setting_types import Settings
@@ -124,14 +124,6 @@ def test_strata_are_score_cells_unless_bands_alone_are_asked_for(load, asked, ce
 
     assert frozen.sample.cells == cells
     assert RoundSettings.model_validate_json(frozen.model_dump_json()) == frozen
-
-
-def test_a_reference_may_be_a_file_of_which_a_round_keeps_no_matrix(load):
-    text = changed("{tp: 138, fp: 22, fn: 108, tn: 4732}", "{path: l.csv, value: y, positive: 1}")
-    monitor = load(text).monitors[0]
-
-    assert monitor.reference == ReferenceFile(path="l.csv", value="y", positive=1)
-    assert monitor.settings().round.reference is None
 
 
 def test_an_unknown_monitor_is_refused_with_those_there_are(load):

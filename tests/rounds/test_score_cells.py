@@ -1,6 +1,5 @@
 """Rounds whose strata are score cells."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
@@ -10,7 +9,6 @@ from scipy import stats
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.settings import AuditCounts, Limits
-from monitor.rounds.context import ReferenceItems
 from monitor.rounds.forecast.plan_window import forecast_monitor
 from monitor.rounds.forecast.simulate import expected_round
 from monitor.rounds.sampling.plan import uniform_of
@@ -130,18 +128,6 @@ def test_other_rounds_of_the_same_plan_round_it_by_another_chance():
     assert uniform_of(SETTINGS, "round 0") == found[0]
     assert stats.kstest(found, "uniform").pvalue > 0.01
     assert uniform_of(settings(), "round 0") is None
-
-
-def test_a_reference_of_items_foretells_alerts_by_bands_too(scene):
-    rows, truth = week_of_rows(MONDAY, seed=9)
-    score = np.array([row["score"] for row in rows])
-    positive = np.array([truth[row["id"]] is Answer.POSITIVE for row in rows])
-    reference = ReferenceItems(score=score, flagged=score >= 0.5, positive=positive)
-    scene.week(1)
-
-    expected = expected_round(replace(scene.context, reference=lambda: reference))
-
-    assert (expected.plan.labels.size, expected.scenario.size.size) == (60, 6)
 
 
 def test_items_without_a_score_are_a_cell_and_a_band_of_their_own(scene):

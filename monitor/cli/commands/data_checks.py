@@ -6,7 +6,6 @@ whether the truth joins.
 
 from __future__ import annotations
 
-import math
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from monitor.cli.commands.inverted_labels import inverted_warnings
 from monitor.domain.errors import LabelsRefused, SourceRefused, TryLater
-from monitor.domain.implausible_scores import implausible_scores
 from monitor.domain.judge import Judge
 from monitor.domain.judging import JudgeFailed
 from monitor.domain.model import BandEdges, Frame, Verdict, Window
@@ -108,7 +106,6 @@ def check_source(context: MonitorContext) -> CheckResult:
         *filter(None, [majority_sentence(context, frame, slot, settings)]),
         *version_change(context, frame),
         *_where_warnings(context, window, is_empty=False),
-        *_reference_warnings(context),
         *_shown_warnings(context, frame),
     )
     verdicts = [verdicts_text(verdict_sizes(frame))] if reads_verdicts else []
@@ -132,25 +129,6 @@ def _where_warnings(context: MonitorContext, window: Window, *, is_empty: bool) 
     if is_empty and excluded and not any(excluded.values()):
         named = ", ".join(map(repr, excluded))
         yield f"source.where counts no row: does it write the values of {named} as the table does?"
-
-
-def _reference_warnings(context: MonitorContext) -> Iterator[str]:
-    """Describe rows of the reference without a label, where these are many, and odd scores."""
-    if context.reference is None:
-        return
-    reference = context.reference()
-    rows = len(reference.positive) + reference.unlabeled
-    if reference.unlabeled > context.settings.round.bad_rows_max * rows:
-        yield (
-            f"{reference.unlabeled} of {rows} rows of the reference have no label, so they are "
-            "left out; its rates hold for all only if the labeled rows are a random part of them"
-        )
-    threshold = context.settings.round.threshold
-    if threshold is not None:
-        scores = reference.score.tolist()
-        fault = implausible_scores((each for each in scores if not math.isnan(each)), threshold)
-        if fault is not None:
-            yield f"the reference: {fault}"
 
 
 def _shown_warnings(context: MonitorContext, frame: Frame) -> Iterator[str]:

@@ -7,14 +7,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from monitor.presentation.labels import inverted_classes_sentence
-from monitor.rounds.context import ReferenceItems
-from monitor.rounds.sampling.baseline import inverted_order_sentence
+from monitor.presentation.notices import inverted_sentence
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from monitor.domain.model import Frame
     from monitor.rounds.labels.truth_reach import Reach, TruthReader
+    from monitor.stats.core.counts import Interval
 
 _LABELS = "labels of this window"
+_FEWEST = 10  # positives, and negatives: under that chance alone turns an order round
+_MOST = 2000  # items: more cost time, and the interval is narrow enough
+_DRAWS = 500
 
 
 def inverted_warnings(
@@ -71,4 +77,35 @@ def _order_sentence(
         return None
     score, flagged, positive = (np.array(column) for column in zip(*rows, strict=True))
     sizes = reach.flagged.size, reach.passed.size
-    return inverted_order_sentence(ReferenceItems(score, flagged, positive), _LABELS, sizes)
+    area = _roc_area(score, flagged, positive, sizes)
+    if area is None or area.high >= 0.5:  # chance
+        return None
+    return inverted_sentence(_LABELS, (area.point, area.low, area.high))
+
+
+def _roc_area(
+    score: NDArray[np.float64],
+    flagged: NDArray[np.bool_],
+    positive: NDArray[np.bool_],
+    sizes: tuple[int, int],
+) -> Interval | None:
+    """Estimate the area under the ROC curve; None if too few items are of either kind.
+
+    ``sizes`` are the flagged and the passed items that the labeled ones are drawn from.
+    """
+    import numpy as np
+
+    from monitor.stats.core.sample import LabeledSample, ScoredSample
+    from monitor.stats.curves.curve_draws import curve_bands
+
+    items = np.arange(len(score))
+    if len(items) > _MOST:
+        # One seed for all: the same labels give the same answer at each check.
+        items = np.random.default_rng(0).choice(items, _MOST, replace=False)
+    items = items[np.argsort(~flagged[items], kind="stable")]
+    flagged, positive = flagged[items], positive[items]
+    if min(positive.sum(), (~positive).sum()) < _FEWEST or len({*flagged.tolist()}) == 1:
+        return None
+    sample = LabeledSample(np.where(flagged, 0, 1), positive, size=sizes, flagged=1)
+    rng = np.random.default_rng(0)
+    return curve_bands(ScoredSample(sample, score[items]), points=3, rng=rng, draws=_DRAWS).roc_area

@@ -11,17 +11,13 @@ from datetime import datetime, timedelta
 from statistics import median
 from zoneinfo import ZoneInfo
 
-import numpy as np
-
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BandEdges, Frame, UsualRate, Window
 from monitor.domain.settings import RoundSettings, Schedule
 from monitor.presentation import windows
-from monitor.presentation.notices import REFERENCE, inverted_sentence
 from monitor.presentation.windows import few_rows_sentence, lost_traffic_sentence, old_rows_sentence
-from monitor.rounds.context import MonitorContext, ReferenceItems
-from monitor.rounds.reporting.concerns import INVERTED
+from monitor.rounds.context import MonitorContext
 from monitor.rounds.sampling import plausibility
 from monitor.rounds.sampling.plausibility import (
     Concern,
@@ -29,8 +25,6 @@ from monitor.rounds.sampling.plausibility import (
     check_challenger,
     check_judge,
 )
-from monitor.stats.core.sample import LabeledSample, ScoredSample
-from monitor.stats.curves.curve_draws import curve_bands
 from monitor.storage.rounds import round_store
 from monitor.storage.rounds.round_store import Round
 from monitor.storage.rounds.window_store import (
@@ -41,9 +35,6 @@ from monitor.storage.rounds.window_store import (
 )
 
 ROUNDS = 8  # Earlier rounds that show how much is usually flagged: two months of weeks
-_FEWEST = 10  # positives, and negatives: under that chance alone turns an order round
-_MOST = 2000  # items: more cost time, and the interval is narrow enough
-_DRAWS = 500
 
 
 def check_baseline(
@@ -51,11 +42,9 @@ def check_baseline(
 ) -> Oddities:
     """Compare a window with what came before it."""
     flagged, drawn = _drawn_before(context, slot, settings)
-    usual = _usually_flagged(context, flagged, settings)
+    usual = _usually_flagged(flagged, settings)
     concerns = plausibility.flag_concerns(frame, usual, settings.threshold)
     concerns += plausibility.release_concerns(frame)
-    if not flagged and context.reference is not None:
-        concerns += order_concerns(context.reference())
     late, notes = _late(context, drawn, settings)
     lost = lost_traffic(context, frame, slot, settings.schedule, drawn)
     others = check_challenger(frame, settings), check_judge(frame, settings)
@@ -71,7 +60,7 @@ def majority_sentence(
     if not size < 2 * flagged < 2 * size:
         return None
     before, _ = _drawn_before(context, slot, settings)
-    if _usually_flagged(context, before, settings) is not None:
+    if _usually_flagged(before, settings) is not None:
         return None
     return windows.majority_flagged_sentence(
         flagged, size, has_threshold=settings.threshold is not None
@@ -79,9 +68,9 @@ def majority_sentence(
 
 
 def _usually_flagged(
-    context: MonitorContext, flagged: Sequence[tuple[int, int]], settings: RoundSettings
+    flagged: Sequence[tuple[int, int]], settings: RoundSettings
 ) -> UsualRate | None:
-    return _usual_of_rounds(flagged) if flagged else _usual_of_reference(context, settings)
+    return _usual_of_rounds(flagged) if flagged else _usual_of_reference(settings)
 
 
 def _drawn_before(
@@ -105,48 +94,12 @@ def _usual_of_rounds(sizes: Sequence[tuple[int, int]]) -> UsualRate:
     return UsualRate(rate * total, total, rounds=len(sizes))
 
 
-def _usual_of_reference(context: MonitorContext, settings: RoundSettings) -> UsualRate | None:
+def _usual_of_reference(settings: RoundSettings) -> UsualRate | None:
     matrix = settings.reference
     if matrix is not None:
         flagged = matrix.tp + matrix.fp
         return UsualRate(flagged, flagged + matrix.fn + matrix.tn)
-    if context.reference is not None and len(items := context.reference().flagged):
-        return UsualRate(int(items.sum()), len(items))
     return None
-
-
-def order_concerns(reference: ReferenceItems) -> list[Concern]:
-    """Return whether positives of the reference have lower scores than its negatives."""
-    sentence = inverted_order_sentence(reference, REFERENCE)
-    return [] if sentence is None else [Concern(INVERTED, sentence)]
-
-
-def inverted_order_sentence(
-    reference: ReferenceItems, labels: str, sizes: tuple[int, int] | None = None
-) -> str | None:
-    """Report that positives have lower scores than negatives, by some ``labels``; else None.
-
-    ``sizes`` are the flagged and the passed items that the labeled ones are drawn from.
-    """
-    items = np.flatnonzero(~np.isnan(reference.score))
-    if len(items) > _MOST:
-        # One seed for all: the same reference gives the same answer whenever it is looked at.
-        items = np.random.default_rng(0).choice(items, _MOST, replace=False)
-    items = items[np.argsort(~reference.flagged[items], kind="stable")]
-    positive, flagged = reference.positive[items], reference.flagged[items]
-    if min(positive.sum(), (~positive).sum()) < _FEWEST:
-        return None
-    counts = int(flagged.sum()), int((~flagged).sum())
-    if 0 in counts:
-        return None
-    size = counts if sizes is None else sizes
-    sample = LabeledSample(np.where(flagged, 0, 1), positive, size=size, flagged=1)
-    scored = ScoredSample(sample, reference.score[items])
-    rng = np.random.default_rng(0)
-    area = curve_bands(scored, points=3, rng=rng, draws=_DRAWS).roc_area
-    if area.high >= 0.5:  # noqa: PLR2004  chance
-        return None
-    return inverted_sentence(labels, (area.point, area.low, area.high))
 
 
 def _late(

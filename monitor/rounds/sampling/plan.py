@@ -18,7 +18,7 @@ from monitor.domain.model import BandEdges, Frame, Item, Stratum
 from monitor.domain.settings import RoundSettings
 from monitor.domain.shown import Shown, problem_of
 from monitor.presentation.windows import broken_pictures_sentence
-from monitor.rounds.context import MonitorContext, ReferenceItems
+from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation.history import before_launch, pooled_before
 from monitor.rounds.estimation.judge import cut_of
 from monitor.rounds.estimation.tally import Counted
@@ -162,7 +162,7 @@ def reference_of(context: MonitorContext, round_: Round, scan: WindowScan) -> Re
         return scan.known.reference
     if scan.edges.judged:
         return None  # items that were labeled before have no verdict of this judge
-    before = _before_launch(context, round_.settings, scan.edges)
+    before = _before_launch(round_.settings, scan.edges)
     with context.database.read() as connection:
         rounds = earlier_rounds(connection, round_, scan.version)
         if not rounds:
@@ -179,11 +179,7 @@ def reference_of(context: MonitorContext, round_: Round, scan: WindowScan) -> Re
         )
 
 
-def _before_launch(
-    context: MonitorContext, settings: RoundSettings, edges: BandEdges
-) -> References | None:
-    if context.reference is not None:
-        return binned(context.reference(), edges)
+def _before_launch(settings: RoundSettings, edges: BandEdges) -> References | None:
     matrix = settings.reference
     if matrix is None or edges != BandEdges():
         return None  # four counts spread over bands mislead; the plan still uses them
@@ -320,18 +316,6 @@ class DrawnItems:
     score: NDArray[np.float64]
     positive: NDArray[np.bool_]
     weight: NDArray[np.float64]
-
-
-def binned(items: ReferenceItems, edges: BandEdges) -> dict[str, tuple[int, int]]:
-    """Count a plain random sample by band: positive and labeled per stratum."""
-    result: dict[str, tuple[int, int]] = {}
-    for is_flagged in (True, False):
-        own = items.flagged == is_flagged
-        band = _bands(items.score[own], edges, is_flagged)
-        for index, name in enumerate(_names(edges, is_flagged)):
-            chosen = items.positive[own][band == index]
-            result[name] = (int(chosen.sum()), len(chosen))
-    return result
 
 
 def earlier_rounds(connection: Connection, round_: Round, model_version: str | None) -> list[Round]:

@@ -2,13 +2,10 @@
 
 from datetime import timedelta
 
-import numpy as np
 import pytest
 
 from monitor.domain.model import Answer
-from monitor.rounds.context import ReferenceItems
 from monitor.rounds.reporting.concerns import LEAST_TURNED, SHARE_TURNED, note
-from monitor.rounds.sampling.baseline import order_concerns
 from monitor.service.web.metrics import Own, exposition
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
@@ -143,18 +140,6 @@ def test_few_labels_a_round_tell_of_a_turned_score_together(database):
     assert (told_after[0], told_after[-1]) == (False, True)
     [concern] = [each for each in scene.overview().concerns if "positives have lower" in each]
     assert "by the labels of the last" in concern
-
-
-@pytest.mark.parametrize(("turned", "concerns"), [(False, 0), (True, 1)])
-def test_a_reference_whose_scores_are_turned_is_told(turned, concerns):
-    score = np.arange(400) / 400
-    positive = (score < 0.2) if turned else (score > 0.8)
-
-    found = order_concerns(ReferenceItems(score, score >= 0.5, positive))
-
-    assert len(found) == concerns
-    few = order_concerns(ReferenceItems(score, score >= 0.5, positive & (np.arange(400) % 10 == 0)))
-    assert few == []  # of 8 positives
 
 
 def test_rows_that_come_after_the_draw_are_counted_and_told_once_unless_they_are_few(scene):
