@@ -35,13 +35,21 @@ def opened_source(settings: RoundSettings, today: SourceSettings, folder: Path) 
     Secrets, and addresses that may hold one, are read from the current config.
     """
     try:
-        own = _settings(settings.source or {}, today)
-        own.judge_by(settings.column_judge)
-        return SOURCES.make(own, folder)
+        return SOURCES.make(opened_settings(settings, today), folder)
     except ValidationError as error:
         return AbsentSource(problems_of(error))
     except SettingRefused as error:
         return AbsentSource(" ".join(str(error).split()))
+
+
+def opened_settings(settings: RoundSettings, today: SourceSettings) -> SourceSettings:
+    """Return the settings of a round's source, with the secrets of the current config.
+
+    Raises `SettingRefused` if an address has changed; `ValidationError` if they are not whole.
+    """
+    own = _settings(settings.source or {}, today)
+    own.judge_by(settings.column_judge)
+    return own
 
 
 def _settings(opened_with: Mapping[str, Any], today: SourceSettings) -> SourceSettings:

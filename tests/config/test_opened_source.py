@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.config.opened_source import opened_source
+from monitor.config.opened_source import opened_settings, opened_source
 from monitor.domain.errors import SourceRefused
 from monitor.domain.settings import RoundSettings, Schedule
 from monitor.sources.table_settings import DuckdbSettings, SqlSettings
@@ -20,9 +20,9 @@ def sql(password="hunter2", host="db", **changes):  # noqa: S107  it is none
     return SqlSettings.model_validate(address | {"columns": COLUMNS, "threshold": 0.5} | changes)
 
 
-def reopened(opened, today):
-    """Make the source of a round that was opened with some settings, once others are set."""
-    stored = RoundSettings.model_validate_json(
+def stored(opened):
+    """Settings of a round that was opened with this source, as the store has them."""
+    return RoundSettings.model_validate_json(
         RoundSettings(
             schedule=Schedule(cron="0 6 * * MON"),
             deadline=timedelta(1),
@@ -30,13 +30,12 @@ def reopened(opened, today):
             source=opened.own(),
         ).model_dump_json()
     )
-    return opened_source(stored, today, Path())
 
 
 def test_rows_are_read_as_a_round_was_opened_and_with_the_password_of_today():
     today = sql("a-new-one", threshold=0.7, table="archive", timeout="90s")
 
-    _, settings = reopened(sql(), today)
+    settings = opened_settings(stored(sql()), today)
 
     assert settings == sql("a-new-one", timeout="90s")
 
@@ -57,7 +56,7 @@ def test_a_round_keeps_no_secret_of_its_source():
     ids=["host", "kind"],
 )
 def test_a_source_that_cannot_be_made_any_more_refuses_with_the_reason(today, why):
-    source, _ = reopened(sql(), today)
+    source = opened_source(stored(sql()), today, Path())
 
     with pytest.raises(SourceRefused, match=why):
         source.span()
