@@ -78,7 +78,7 @@ def _order_sentence(
     score, flagged, positive = (np.array(column) for column in zip(*rows, strict=True))
     sizes = reach.flagged.size, reach.passed.size
     area = _roc_area(score, flagged, positive, sizes)
-    if area is None or area.high >= 0.5:  # chance
+    if area is None or area.high >= 0.5:  # noqa: PLR2004  chance
         return None
     return inverted_sentence(_LABELS, (area.point, area.low, area.high))
 
