@@ -78,6 +78,14 @@ class Census:
         """Count items by which strata are larger or smaller than these sizes."""
         return sum(abs(self.size(cell) - sizes[cell.stratum]) for cell in self.strata)
 
+    def changed_since(self, before: Census) -> int:
+        """Count items whose answer is another than in a census before, at the least."""
+        return sum(
+            max(0, items - before.cells.get(cell, {}).get(answer, 0))
+            for cell in self.strata
+            for answer, items in self.cells[cell].items()
+        )
+
     def fitted(self, before: Census) -> Census:
         """Bring the cells to the sizes and values of a census before; new values are ``OTHER``.
 

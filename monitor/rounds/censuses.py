@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from monitor.domain.errors import (
     SourceUnavailable,
     StoppedByBug,
 )
+from monitor.domain.label_parts import AssignedLabeler
 from monitor.domain.model import Frame, Refusal
 from monitor.domain.ports import Labeler, ReadsTruth, as_counted
 from monitor.presentation.labels import (
@@ -116,16 +117,48 @@ def _count_again(
         with outside("collect"):
             if labeler.census_state(round_.window) != before.state:
                 result.counted[round_.id, part] = _recount(context, round_, labeler, before)
-    except (SourceRefused, SnapshotMissing) as error:
-        # Hooks and MLflow get the sentence, so it repeats nothing that may be in a row.
-        is_public = isinstance(error, SnapshotMissing) or error.is_public
-        sentence = stale_count_sentence(before.answered, str(error) if is_public else None)
-        result.stale[round_.id] = Refusal(round_.name, sentence)
+    except _LOST as error:
+        result.stale[round_.id] = _stale(round_, before, error)
     except MonitorError as error:
         result.obstacles[round_.id] = error
     except Exception as error:
         log.exception("labels not counted because of a bug", monitor=round_.monitor)
         result.obstacles[round_.id] = StoppedByBug.of(error)
+
+
+_LOST = (SourceRefused, SnapshotMissing)
+"""Errors by which predictions cannot be read again as they were drawn."""
+
+
+def _stale(round_: Round, before: Census, error: SourceRefused | SnapshotMissing) -> Refusal:
+    # Hooks and MLflow get the sentence, so it repeats nothing that may be in a row.
+    is_public = isinstance(error, SnapshotMissing) or error.is_public
+    sentence = stale_count_sentence(before.answered, str(error) if is_public else None)
+    return Refusal(round_.name, sentence)
+
+
+def changed_censuses(
+    context: MonitorContext, round_: Round, readers: Sequence[AssignedLabeler]
+) -> tuple[dict[int, Census], list[Refusal]]:
+    """Count labels of a round with these labelers; returns what changed by part, or why not."""
+    with context.database.read() as connection:
+        stored = census_store.read_censuses(connection, [round_.id]).get(round_.id, {})
+    changed: dict[int, Census] = {}
+    refused: list[Refusal] = []
+    for one in readers:
+        before = stored.get(one.part)
+        if before is None or not isinstance(one.labeler, ReadsTruth):
+            continue
+        try:
+            with outside("collect"):
+                census = _recount(context, round_, one.labeler, before)
+        except _LOST as error:
+            refused.append(_stale(round_, before, error))
+            continue
+        refused += census.refused
+        if census_store.counts_of(census) != census_store.counts_of(before):
+            changed[one.part] = census
+    return changed, refused
 
 
 def _recount(context: MonitorContext, round_: Round, labeler: ReadsTruth, before: Census) -> Census:

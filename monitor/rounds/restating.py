@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
+from monitor.domain.census import Census
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import InputRefused, TryLater
 from monitor.domain.label_parts import AssignedLabeler
@@ -35,6 +36,7 @@ from monitor.presentation.restatements import (
 )
 from monitor.presentation.rounds import no_round_text
 from monitor.rounds import versions
+from monitor.rounds.censuses import changed_censuses
 from monitor.rounds.claims import claimed
 from monitor.rounds.classes import publish_classes
 from monitor.rounds.closing import retried
@@ -51,7 +53,7 @@ from monitor.rounds.estimation.tally import classes_without_label
 from monitor.rounds.labels.collect import tasks_of_people
 from monitor.rounds.labels.endpoints import without_same_person
 from monitor.rounds.reporting.concerns import note_missing
-from monitor.storage.labels import label_store
+from monitor.storage.labels import census_store, label_store
 from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.results import alert_store, estimate_store, restatement_store
 from monitor.storage.results.restatement_store import read_restated
@@ -61,9 +63,6 @@ from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-    NewRows = Mapping[int, Sequence[dict[str, Any]]]
-    """Rows of label events to be stored, by round."""
 
 log = structlog.get_logger("monitor.rounds")
 
@@ -116,6 +115,42 @@ class RestatedRound:
 
 
 @dataclass(frozen=True, slots=True)
+class NewLabels:
+    """Labels of some rounds as they are now: answers to tasks, and labels counted whole, by part.
+
+    ``refused`` are rows that were not taken, and rounds that cannot be counted again.
+    """
+
+    events: Mapping[int, Sequence[LabelEvent]]
+    censuses: Mapping[int, Mapping[int, Census]]
+    refused: tuple[Refusal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NewAnswers:
+    """What is to be stored of new labels: rows of label events, and censuses that changed."""
+
+    rows: Mapping[int, Sequence[dict[str, Any]]]
+    censuses: Mapping[int, Mapping[int, Census]]
+
+    @property
+    def rounds(self) -> set[int]:
+        """Rounds whose labels change."""
+        return {*self.rows, *self.censuses}
+
+    def count(self, round_id: int, before: Mapping[int, Census]) -> int:
+        """Count the answers of a round that change."""
+        of_censuses = self.censuses.get(round_id, {}).items()
+        return len(self.rows.get(round_id, ())) + sum(
+            census.changed_since(before[part]) for part, census in of_censuses
+        )
+
+    def revisions(self, round_id: int) -> int:
+        """Return by how much storing them raises the label revision of a round."""
+        return bool(self.rows.get(round_id)) + len(self.censuses.get(round_id, {}))
+
+
+@dataclass(frozen=True, slots=True)
 class RestateOutcome:
     """The rounds that get a new version, and rows of label files that were refused."""
 
@@ -133,13 +168,13 @@ def restate(
     one of them, or late labels are still to be counted.
     """
     rounds = _chosen(context, restatement)
-    events, refused = _changed_labels(context, restatement, rounds)
+    labels = _changed_labels(context, restatement, rounds)
     by_history: defaultdict[int | None, list[Round]] = defaultdict(list)
     for round_ in rounds:
         by_history[round_.history_id].append(round_)
     restated: list[RestatedRound] = []
     for of_history in by_history.values():
-        restated += _restate_history(context, restatement, of_history, events, dry_run=dry_run)
+        restated += _restate_history(context, restatement, of_history, labels, dry_run=dry_run)
     if not dry_run:  # also of rounds that come out as they are: whoever restated them was killed
         publish_classes(context, sorted({each.slot for each in rounds}))
     if restated and not dry_run:
@@ -147,7 +182,7 @@ def restate(
         log.info(
             "rounds restated", monitor=context.settings.name, rounds=numbers, by=restatement.by
         )
-    return RestateOutcome(restated, refused)
+    return RestateOutcome(restated, labels.refused)
 
 
 def _chosen(context: MonitorContext, request: RestateRequest) -> list[Round]:
@@ -173,39 +208,39 @@ def _is_final(round_: Round, now: datetime) -> bool:
     return round_.state is RoundState.CLOSED and is_over
 
 
-_Changed = tuple[dict[int, list[LabelEvent]], tuple[Refusal, ...]]
-"""Answers of today, by round, and rows that are none."""
-
-
 def _changed_labels(
     context: MonitorContext, request: RestateRequest, rounds: Sequence[Round]
-) -> _Changed:
+) -> NewLabels:
     """Read what the labels of some rounds are by today; nothing unless that was asked for."""
     by_people = [round_ for round_ in rounds if context.asks_people(round_.settings)]
     by_column = [round_ for round_ in rounds if _by_column(context, round_)]
     events: defaultdict[int, list[LabelEvent]] = defaultdict(list)
-    refused: tuple[Refusal, ...] = ()
+    refused: list[Refusal] = []
+    censuses: dict[int, dict[int, Census]] = {}
     if request.read_file is not None:
         if rounds and not by_people:
             raise InputRefused(not_by_people_text(context.settings.name))
-        read, refused = _in_file(context, request.read_file, by_people)
+        read, rows = _in_file(context, request.read_file, by_people)
         events.update(read)
+        refused += rows
     if request.truth:
         if rounds and not by_column:
             raise InputRefused(not_by_column_text(context.settings.name))
         for round_id, answers in _in_column(context, by_column).items():
             events[round_id] += answers
+        censuses, uncounted = _counted(context, by_column)
+        refused += uncounted
     if request.without is not None:
         for round_id, withdrawn in _withdrawn(context, rounds, request.without).items():
             events[round_id] += withdrawn
-    return events, refused
+    return NewLabels(events, censuses, tuple(refused))
 
 
 def _in_file(
     context: MonitorContext,
     read: Callable[[Mapping[str, Task]], Collected],
     rounds: Sequence[Round],
-) -> _Changed:
+) -> tuple[dict[int, list[LabelEvent]], tuple[Refusal, ...]]:
     """Read a label file; what it says counts from now on, whenever it was written."""
     with context.database.read() as connection:
         tasks = {round_.id: tasks_of_people(connection, context, [round_]) for round_ in rounds}
@@ -235,9 +270,28 @@ def _in_column(context: MonitorContext, rounds: Sequence[Round]) -> dict[int, li
     return events
 
 
+def _counted(
+    context: MonitorContext, rounds: Sequence[Round]
+) -> tuple[dict[int, dict[int, Census]], list[Refusal]]:
+    """Count labels of rounds that are counted whole; returns what changed, and what cannot be."""
+    censuses: dict[int, dict[int, Census]] = {}
+    refused: list[Refusal] = []
+    for round_ in rounds:
+        changed, why = changed_censuses(context, round_, _by_column(context, round_))
+        refused += why
+        if changed:
+            censuses[round_.id] = changed
+    return censuses, refused
+
+
 def _by_column(context: MonitorContext, round_: Round) -> list[AssignedLabeler]:
-    assigned = context.labelers_of(round_.settings)
-    return [one for one in assigned if not one.labeler.asks_people]
+    """Labelers of a round that ask nobody, each by the settings that its items have today."""
+    now = {one.role: one.labeler for one in context.today if not one.labeler.asks_people}
+    return [
+        one._replace(labeler=now.get(one.role, one.labeler))
+        for one in context.labelers_of(round_.settings)
+        if not one.labeler.asks_people
+    ]
 
 
 def _withdrawn(
@@ -267,7 +321,7 @@ def _restate_history(
     context: MonitorContext,
     request: RestateRequest,
     rounds: Sequence[Round],
-    events: Mapping[int, Sequence[LabelEvent]],
+    labels: NewLabels,
     *,
     dry_run: bool,
 ) -> list[RestatedRound]:
@@ -275,8 +329,9 @@ def _restate_history(
     restated: list[RestatedRound] = []
 
     def act(claim: Claim) -> None:
-        changes = _changes(context, rounds, events)
-        chosen = [round_ for round_ in rounds if request.names_rounds or round_.id in changes]
+        changes = _changes(context, rounds, labels)
+        changed = changes.rounds
+        chosen = [round_ for round_ in rounds if request.names_rounds or round_.id in changed]
         if chosen:
             batch = _read_batch(context, chosen, changes)
             ids = {round_.id for round_ in chosen}
@@ -289,7 +344,9 @@ def _restate_history(
     return restated
 
 
-def _read_batch(context: MonitorContext, chosen: Sequence[Round], changes: NewRows) -> HistoryBatch:
+def _read_batch(
+    context: MonitorContext, chosen: Sequence[Round], changes: NewAnswers
+) -> HistoryBatch:
     """Read the batch of the first round, with the new statements; the others stay as stored."""
     ids = {round_.id for round_ in chosen}
 
@@ -304,7 +361,12 @@ def _read_batch(context: MonitorContext, chosen: Sequence[Round], changes: NewRo
             for each in rounds
         ]
         return counted, {
-            round_id: _with_statements(of_round, changes.get(round_id, ()))
+            round_id: _with_statements(
+                replace(
+                    of_round, censuses={**of_round.censuses, **changes.censuses.get(round_id, {})}
+                ),
+                changes.rows.get(round_id, ()),
+            )
             for round_id, of_round in labels.items()
         }
 
@@ -320,7 +382,7 @@ def _publish(
     request: RestateRequest,
     batch: HistoryBatch,
     own: set[int],
-    changes: NewRows,
+    changes: NewAnswers,
     claim: Claim,
     *,
     dry_run: bool,
@@ -332,18 +394,19 @@ def _publish(
     """
     estimates = versions.estimate_batch(context, batch)
     with context.database.read() as connection:
+        stored = census_store.read_censuses(connection, list(changes.censuses))
         outcome = [
             RestatedRound(
                 member.round,
                 member.version,
                 member.round.id in own,
-                len(changes.get(member.round.id, ())),
+                changes.count(member.round.id, stored.get(member.round.id, {})),
                 estimate_store.read_estimates(connection, member.round.id, member.round.version),
                 list(estimates[member.round.id].rows),
             )
             for member in batch.affected
         ]
-    if not changes and all(_same(each.before, each.after) for each in outcome):
+    if not changes.rounds and all(_same(each.before, each.after) for each in outcome):
         return []
     if dry_run:
         return outcome
@@ -372,11 +435,15 @@ def _write(
     request: RestateRequest,
     batch: HistoryBatch,
     own: set[int],
-    changes: NewRows,
+    changes: NewAnswers,
     now: datetime,
 ) -> None:
     """Store the new labels and who restated what, and make the new versions the latest ones."""
-    label_store.insert_rows(connection, [row for rows in changes.values() for row in rows])
+    label_store.insert_rows(connection, [row for rows in changes.rows.values() for row in rows])
+    for round_id, censuses in sorted(changes.censuses.items()):
+        for part, census in censuses.items():
+            census_store.write_census(connection, round_id, part, census, now)
+            label_store.raise_label_revision(connection, round_id)
     restatement_store.add_restatement(
         connection,
         batch.affected[0].round.monitor_id,
@@ -392,9 +459,9 @@ def _write(
     for member in named:
         reason = restated_reason(member.version, request.by, request.why)
         round_transitions.note_event(connection, member.round, reason, now)
-    # Storing labels raises it by one; whatever else came in meanwhile is still to count.
+    # Storing labels raises it; whatever else came in meanwhile is still to count.
     revisions = [
-        (each.round.id, each.round.label_revision + bool(changes.get(each.round.id)))
+        (each.round.id, each.round.label_revision + changes.revisions(each.round.id))
         for each in named
     ]
     latest = [(each.round.id, each.version, each.tally.is_partial) for each in batch.affected]
@@ -406,17 +473,17 @@ _FROM_FILES = "files"
 (`Collected.complete`) does not undo them."""
 
 
-def _changes(
-    context: MonitorContext, rounds: Sequence[Round], events: Mapping[int, Sequence[LabelEvent]]
-) -> dict[int, list[dict[str, Any]]]:
+def _changes(context: MonitorContext, rounds: Sequence[Round], labels: NewLabels) -> NewAnswers:
     rows: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
     with context.database.read() as connection:
         for round_ in rounds:
-            of_round = events.get(round_.id, ())
+            of_round = labels.events.get(round_.id, ())
             rows[round_.id] += label_store.new_rows(
                 connection, _FROM_FILES, of_round, context.clock()
             )
-    return {round_id: of_round for round_id, of_round in rows.items() if of_round}
+    ids = {round_.id for round_ in rounds}
+    censuses = {id_: of for id_, of in labels.censuses.items() if id_ in ids}
+    return NewAnswers({id_: of_round for id_, of_round in rows.items() if of_round}, censuses)
 
 
 def _with_statements(labels: RoundLabels, rows: Sequence[dict[str, Any]]) -> RoundLabels:

@@ -4,6 +4,8 @@ from datetime import timedelta
 
 import pytest
 
+from monitor.rounds import restating, run
+from monitor.rounds.restating import RestateRequest
 from tests.rounds.test_recounts import FIRST, ITEMS, WEEK, Weeks
 
 BOTH = pytest.mark.parametrize(
@@ -96,3 +98,51 @@ def test_a_path_and_column_that_were_renamed_are_read_for_rounds_opened_before(w
     weeks.play(labeling={"path": "moved.csv", "id": "item", "value": "is_fraud"}, **way)
 
     assert (before > 0, labeled(weeks, 1)[0][1]) == (True, 0)
+
+
+LATE = {"late_labels": "1d"}
+
+
+@BOTH
+def test_restate_reads_the_truth_of_final_rounds_by_the_settings_of_today(weeks, way):
+    weeks.truth = {f"0-{n:02}": "ok" if n % 3 else "fraud" for n in range(ITEMS)}
+    weeks.write_truth()
+    opened = LATE | {"positive": "fraud", "negative": "ok"}
+    weeks.play(labeling=opened, **way)
+    weeks.play(labeling=opened, **way)
+    [(answers, before, *_)] = labeled(weeks, 1)
+    weeks.now += timedelta(days=2)
+
+    context = weeks.play(labeling=LATE | {"positive": ["ok", "fraud"], "negative": "no"}, **way)
+    assert labeled(weeks, 1)[0][:3] == (answers, before, 1)
+    request = RestateRequest(by="ana", why="ok meant fraud", truth=True)
+    shown = restating.restate(context, request, dry_run=True)
+    assert labeled(weeks, 1)[0][2] == 1
+    outcome = restating.restate(context, request)
+
+    assert before < answers
+    assert labeled(weeks, 1)[0][:3] == (answers, answers, 2)
+    assert [each.labels for each in outcome.restated] == [answers - before]
+    assert [each.labels for each in shown.restated] == [answers - before]
+    assert restating.restate(context, request).restated == []
+    run.run(context)
+    assert labeled(weeks, 1)[0][:3] == (answers, answers, 2)
+
+
+def test_restate_names_a_round_whose_predictions_are_deleted_and_restates_the_others(tmp_path):
+    weeks = Weeks(tmp_path)
+    for _ in range(2):
+        weeks.play(labeling=LATE)
+        weeks.now += WEEK
+    weeks.now -= timedelta(days=3)
+    context = weeks.play(labeling=LATE)
+    [first, second] = weeks.total(1), weeks.total(2)
+    (weeks.folder / "predictions" / "0.csv").unlink()
+    weeks.write_truth(**{"0-59": 0, "1-59": 0})
+
+    outcome = restating.restate(context, RestateRequest(by="ana", why="wrong", truth=True))
+
+    assert [(each.round.number, each.labels) for each in outcome.restated] == [(2, 1)]
+    assert (weeks.total(1), weeks.total(2)) == (first, second - 1)
+    [refusal] = outcome.refused
+    assert "keeps its last count of 60 labels" in refusal.reason

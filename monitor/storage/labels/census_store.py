@@ -33,7 +33,7 @@ def change_census(
     """Store a census; raises the round's label revision and returns true if its counts changed."""
     before = read_censuses(connection, [round_id]).get(round_id, {}).get(part)
     write_census(connection, round_id, part, census, now)
-    if before is not None and _counts(before) == _counts(census):
+    if before is not None and counts_of(before) == counts_of(census):
         return False
     raise_label_revision(connection, round_id)
     return True
@@ -55,7 +55,8 @@ def answered_items(connection: Connection, round_ids: Sequence[int]) -> dict[int
     return {each: sum(one.answered for one in of_round.values()) for each, of_round in read}
 
 
-def _counts(census: Census) -> dict[Cell, dict[str, int]]:
+def counts_of(census: Census) -> dict[Cell, dict[str, int]]:
+    """Return the items of a census by cell and answer, without zeros: what is compared."""
     return {
         cell: {str(answer): count for answer, count in of.items() if count}
         for cell, of in census.cells.items()
