@@ -158,3 +158,35 @@ def test_a_bug_in_the_recount_of_one_round_stops_no_other(weeks, monkeypatch):
 
     assert (weeks.total(1), weeks.total(2)) == (before[0], before[1] - 1)
     assert weeks.rows("select state from rounds where number = 3") == [("closed",)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([], ["country"]),
+        (["country"], ["tier"]),
+        (["country"], []),
+        (["country"], ["tier", "country"]),
+    ],
+)
+def test_labels_are_counted_again_by_the_segments_of_the_draw(tmp_path, before, after):
+    weeks, columns = Weeks(tmp_path), SOURCE["columns"]
+    weeks.play(source={"columns": columns | {"segments": before}})
+    segments = "select segment, value, sum(labeled) from segment_counts group by 1, 2 order by 1, 2"
+    counted, total = weeks.rows(segments), weeks.total(1)
+    weeks.write_truth(**{"0-59": 0})
+
+    weeks.play(source={"columns": columns | {"segments": after}})
+
+    assert weeks.total(1) == total - 1
+    assert weeks.rows(f"{segments.replace('group', 'where version = 2 group')}") == counted
+
+
+def test_labels_are_counted_again_by_the_threshold_of_the_draw(weeks):
+    before = weeks.positives(2)
+    weeks.write_truth(**{"1-59": 0})
+
+    weeks.play(source={"threshold": 0.75})
+
+    assert weeks.total(2) == sum(count for _, count in before) - 1
+    assert weeks.concerns() == []
