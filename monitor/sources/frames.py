@@ -20,6 +20,7 @@ from monitor.domain.model import (
     StratumFrame,
     Window,
 )
+from monitor.domain.model_versions import estimated_version
 from monitor.domain.segments import scaled, with_segments
 from monitor.domain.values import MISSING_MARKERS
 
@@ -95,7 +96,7 @@ def withheld(bucket: int) -> int:
 
 
 def of_newest_version(counts: Iterable[BucketCount]) -> list[BucketCount]:
-    """Keep the counts of the window that the newest model version made."""
+    """Keep the counts of the model version that a window is estimated for."""
     inside = _in_window(counts)
     newest = _newest_version(inside)
     return [one for one in inside if one.version == newest or one.bucket == VERSION_MISSING]
@@ -238,8 +239,12 @@ def _in_window(counts: Iterable[BucketCount]) -> list[BucketCount]:
 
 
 def _newest_version(inside: Sequence[BucketCount]) -> str | None:
-    versioned = [one for one in inside if one.version not in (None, *MISSING_MARKERS)]
-    return max(((one.newest or 0, one.version) for one in versioned), default=(0, None))[1]
+    rows, newest = Counter[str](), dict[str, int]()
+    for one in inside:
+        if one.version is not None and one.version not in MISSING_MARKERS:
+            rows[one.version] += one.rows
+            newest[one.version] = max(newest.get(one.version, 0), one.newest or 0)
+    return estimated_version(rows, newest)
 
 
 def _newest_time(inside: Sequence[BucketCount]) -> datetime | None:

@@ -26,6 +26,7 @@ from monitor.domain.model import (
     Verdict,
     Window,
 )
+from monitor.domain.model_versions import estimated_version
 from monitor.domain.segments import NO_VALUE, with_segments
 from monitor.domain.shown import Shown, Value
 
@@ -222,8 +223,12 @@ def holds(stratum: Stratum, score: float | None, *, alone: bool) -> bool:
 
 
 def _newest_version(rows: Iterable[Row]) -> str | None:
-    versioned = [(r["time"], r["model_version"]) for r in rows if r.get("model_version")]
-    return max(versioned)[1] if versioned else None
+    counts, times = Counter[str](), dict[str, float]()
+    for row in rows:
+        if version := row.get("model_version"):
+            counts[version] += 1
+            times[version] = max(times.get(version, 0.0), row["time"].timestamp())
+    return estimated_version(counts, times)
 
 
 def _other_versions(rows: Iterable[Row], newest: str | None) -> dict[str, int]:

@@ -220,3 +220,20 @@ def test_two_hundred_strata_are_cut_and_drawn_as_the_plain_rule_says(tmp_path):
         mine = [i for i in in_order if low <= scores[i] < high and (scores[i] >= 0.5) == up]
         assert part.size == len(mine)
         assert [candidate.id for candidate in part.candidates] == mine[:3]
+
+
+@pytest.mark.parametrize(
+    ("new_rows", "version", "others"),
+    [(1, "7", {"model version 8 instead of 7": 1}), (9, "8", {"model version 7 instead of 8": 51})],
+)
+def test_a_new_version_with_less_than_a_tenth_of_a_window_does_not_replace_the_other(
+    tmp_path, new_rows, version, others
+):
+    versions = ["7"] * (60 - new_rows) + ["8"] * new_rows
+    rows = [(f"m{i}", f"2026-03-03T00:00:{i:02}Z", "0.9", of) for i, of in enumerate(versions)]
+    columns = {"id": "id", "time": "t", "score": "score", "model_version": "v"}
+
+    source = csv_source(tmp_path, rows, header=("id", "t", "score", "v"), columns=columns)
+
+    frame = source.scan(WEEK, TWO, 5, "s")
+    assert (frame.model_version, frame.notes) == (version, others)

@@ -105,6 +105,7 @@ def check_source(context: MonitorContext) -> CheckResult:
         *(concern.sentence for concern in unexpected.concerns),
         *filter(None, [majority_sentence(context, frame, slot, settings)]),
         *version_change(context, frame),
+        *_version_warnings(frame),
         *_where_warnings(context, window, is_empty=False),
         *_shown_warnings(context, frame),
     )
@@ -112,6 +113,18 @@ def check_source(context: MonitorContext) -> CheckResult:
     omitted = [f"left out: {', '.join(bad)}"] if bad else []
     text = "; ".join([summary, *verdicts, *omitted, *unexpected.notes])
     return CheckResult(text, warnings)
+
+
+def _version_warnings(frame: Frame) -> Iterator[str]:
+    """Report how many rows are of other model versions than the one that is estimated."""
+    released = sum(part.release.released for part in frame.strata if part.release is not None)
+    others = sum(frame.notes.values()) - released  # notes count either
+    if others and frame.model_version is not None:
+        yield (
+            f"{others:,} of {frame.rows:,} rows are of another model version and are left out: "
+            f"version {frame.model_version} is estimated, the newest with a tenth of the rows or "
+            "more; source.where of another monitor selects the others"
+        )
 
 
 def _where_warnings(context: MonitorContext, window: Window, *, is_empty: bool) -> Iterator[str]:
