@@ -36,8 +36,8 @@ def sqlite_options(shown: str, query: Mapping[str, str | tuple[str, ...]]) -> di
 def is_closed_log(path: Path) -> bool:
     """Whether SQLite could read a file only after making its log, which this user may not.
 
-    Such a file is in WAL mode, no log lies beside it, and its folder may not be written. Nothing
-    is missing from the file then, so it is read without a lock (``immutable=1``).
+    Such a file is in WAL mode, its log is empty or absent, and its folder may not be written.
+    Nothing is missing from the file then, so it is read without a lock (``immutable=1``).
     """
     try:
         with path.open("rb") as file:
@@ -46,7 +46,8 @@ def is_closed_log(path: Path) -> bool:
     except OSError:  # SQLite says why it cannot be opened
         return False
     log = path.with_name(f"{path.name}-wal")
-    return is_wal and not log.exists() and not os.access(path.parent, os.W_OK | os.X_OK)
+    is_empty = not log.exists() or not log.stat().st_size
+    return is_wal and is_empty and not os.access(path.parent, os.W_OK | os.X_OK)
 
 
 @contextmanager

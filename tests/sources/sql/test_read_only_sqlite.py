@@ -63,6 +63,14 @@ def test_a_file_in_a_folder_that_may_only_be_read_is_read(folder, mode):
     assert [path.name for path in folder.iterdir()] == ["p.db"]
 
 
+def test_an_empty_log_beside_such_a_file_is_no_obstacle(folder):
+    write(folder / "p.db", "wal").close()
+    (folder / "p.db-wal").touch(mode=0o444)
+    folder.chmod(READ_ONLY)
+
+    assert as_nobody(lambda: counted(folder)) == "3"
+
+
 def test_what_is_in_the_log_beside_such_a_file_is_read_too(folder):
     with closing(write(folder / "p.db", "wal")):
         for path in folder.iterdir():
