@@ -10,6 +10,9 @@ from monitor.domain.id_forms import NearMiss
 from monitor.domain.model import Refusal
 from monitor.presentation.numbers import minute_text, percent_text, span_text
 
+DECLINED_COST = "a few of the latter widen intervals much, since these allow for either answer"
+"""What people should know before they answer "cannot tell"."""
+
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
 

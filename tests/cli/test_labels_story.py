@@ -33,7 +33,8 @@ def handed_out(place, mlflow_tables):
     assert drawn.code == 0
     exported = place.run("labels", "export", "--out", "todo.csv")
     assert exported.lines == [
-        "40 items written to todo.csv; fill the column label with 1, 0 or cannot tell"
+        "40 items written to todo.csv; fill the column label with 1, 0 or cannot tell; "
+        "a few of the latter widen intervals much, since these allow for either answer"
     ]
     return place.folder / "todo.csv"
 

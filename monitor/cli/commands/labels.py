@@ -27,6 +27,7 @@ from monitor.cli.common import (
 )
 from monitor.cli.views.printing import echo, echo_json
 from monitor.domain.errors import EXIT_INPUT, InputRefused
+from monitor.presentation.labels import DECLINED_COST
 from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def _echo_written(out: Path, tasks: int, tool: str | None) -> None:
     if not tasks:
         echo(f"no item waits for an answer; {out} is not written")
         return
-    fill = "fill the column label with 1, 0 or cannot tell"
+    fill = f"fill the column label with 1, 0 or cannot tell; {DECLINED_COST}"
     if tool is not None:
         fill = f"load them into {tool}"
     echo(f"{plural(tasks, 'item')} written to {out}; {fill}", indent="  ")
