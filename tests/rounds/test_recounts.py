@@ -18,7 +18,7 @@ from monitor.wiring import build
 WEEK = timedelta(days=7)
 FIRST = datetime(2025, 3, 3, 6, tzinfo=UTC)
 ITEMS = 60
-SOURCE = {
+SOURCE: dict[str, Any] = {
     "path": "predictions/*.csv",
     "columns": {"id": "id", "time": "at", "score": "score", "segments": ["country"]},
     "threshold": 0.5,
