@@ -44,6 +44,7 @@ def runs(place):
 
     client = mlflow.MlflowClient(f"sqlite:///{place.folder}/mlflow.db")
     experiment = client.get_experiment_by_name("monitor/mail")
+    assert experiment is not None
     for run in client.search_runs([experiment.experiment_id]):
         report = client.download_artifacts(run.info.run_id, "report.json", str(place.folder))
         with open(report, encoding="utf-8") as file:  # noqa: PTH123
