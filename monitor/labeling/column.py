@@ -80,7 +80,8 @@ class ColumnSettings(Labeling):
 
     An item without a row (or with an empty value) waits; with ``missing_means: negative`` it is
     0 once ``matures`` has passed since its prediction. ``time`` names when a row became known:
-    of several rows for an item the newest counts, and without it contradicting rows are refused.
+    of several rows for an item the newest counts, and an empty value in it withdraws the label.
+    Without ``time`` contradicting rows are refused.
     A word for a missing value (``nan``, ``None``, ``<NA>``, ``NULL``, ``N/A``) is an empty one
     unless ``positive`` or ``negative`` lists it.
 
@@ -211,7 +212,8 @@ class ValueMeanings:
 
     def __init__(self, settings: ColumnSettings) -> None:
         self.positives = frozenset(all_texts(settings.positive))
-        self.missing = MISSING_MARKERS - self.positives.union(all_texts(settings.negative or ()))
+        listed_texts = self.positives.union(all_texts(settings.negative or ()))
+        self.missing = frozenset({"", *(MISSING_MARKERS - listed_texts)})
         self._negatives = settings.negatives
         self._positive_words = Words(self.positives)
         self._takes_unlisted = settings.unlisted_means == "negative"
@@ -373,7 +375,9 @@ class ColumnLabeler:
     ) -> tuple[Sequence[str], Iterable[JoinedItems]]:
         joined = None
         if isinstance(source, JoinsTruth):
-            joined = source.joined(window, strata, self.truths, self._meanings.missing)
+            # An empty row with a time may be the newest of its item, so that no label counts.
+            missing = self._meanings.missing if self.settings.time is None else ()
+            joined = source.joined(window, strata, self.truths, missing)
         return self._by_id(source, window, strata, flags) if joined is None else joined
 
     def _by_id(
@@ -560,12 +564,13 @@ class ColumnLabeler:
         return answers[values[0]]
 
     def _newest_values(self, truths: Sequence[TruthRow]) -> list[str]:
-        present = [truth for truth in truths if truth.value not in self._meanings.missing]
-        if self.settings.time is None:
-            return [truth.value for truth in present]
-        latest = self._latest()
-        newest = max((truth.known for truth in present if truth.known <= latest), default=0)
-        return [truth.value for truth in present if not 0 <= truth.known < newest]
+        """Return the values that count; none if the newest row, whose time is known, is empty."""
+        newest = 0
+        if self.settings.time is not None:
+            latest = self._latest()
+            newest = max((truth.known for truth in truths if truth.known <= latest), default=0)
+        current = [truth.value for truth in truths if not 0 <= truth.known < newest]
+        return [value for value in current if value not in self._meanings.missing]
 
     def _latest(self) -> int:
         """Return when a row can have become known at the latest, with room for a zone."""

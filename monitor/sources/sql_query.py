@@ -131,10 +131,11 @@ class Query(RowQuery):
     def truths(self, value: str, ids: Collection[Any] | None, *, timed: bool) -> Select[Any]:
         """Find the values of the rows that may have one of these ids, or all, with the newest time.
 
-        The last column says how a text names that time, by the words of `monitor.domain.truth`.
+        If ``timed``, empty values are among them as ''. The last column says how a text names that time, by the words of `monitor.domain.truth`.
         """
         parts = {"id": self._id, "value": self._trimmed(value)}
         if timed:
+            parts["value"] = func.coalesce(parts["value"], "")
             parts["t"] = case((self.times.of_calendar(self._t), self._t))
         if timed and self.reads_times:
             parts["style"] = self._time_style()

@@ -121,12 +121,12 @@ class TableTruths:
                 rows += self._rows_of(reading, query, part)
             by_item = defaultdict[str, list[Row]](list)
             for item, text, at, style in rows:
-                if value := text.strip(BLANKS):
-                    time = None if at is None else query.times.instant(at)
-                    by_item[item.strip(BLANKS)].append((value, time, style))
+                time = None if at is None else query.times.instant(at)
+                by_item[item.strip(BLANKS)].append((text.strip(BLANKS), time, style))
         truths = {
             item: self.rows_of(sorted(of_item, key=str))
             for item, of_item in sorted(by_item.items())
+            if any(value for value, _, _ in of_item)
         }
         return of_items(ids, truths)
 
@@ -254,7 +254,8 @@ def _values(truth: FromClause, missing: Collection[str]) -> Subquery:
     value = truth.c.value
     count = func.count(value.distinct()).label("values_of")
     values = select(truth.c.id.label("key"), count, func.min(value).label("value"))
-    return values.where(value.not_in(sorted(missing))).group_by(truth.c.id).subquery()
+    present = [value.not_in(sorted(missing))] if missing else []
+    return values.where(*present).group_by(truth.c.id).subquery()
 
 
 def _singles(query: Query, items: Subquery, of_item: Subquery) -> Select[Any]:
@@ -279,9 +280,7 @@ def _of_each(
 ) -> Iterator[JoinedItems]:
     by_item = defaultdict[tuple[Any, ...], list[Row]](list)
     for item, bucket, value, at, style, *segments in rows:
-        of_item = by_item[item, bucket, *segments]
-        if label := value.strip(BLANKS):
-            of_item.append((label, at, style))
+        by_item[item, bucket, *segments].append((value.strip(BLANKS), at, style))
     for (_, bucket, *segments), of_item in by_item.items():
         truths = rows_of(sorted(of_item, key=str))
         yield JoinedItems(bucket, tuple(segments), truths, 1)

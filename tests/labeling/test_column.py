@@ -224,13 +224,13 @@ def test_a_word_for_a_missing_value_is_no_label_unless_the_config_lists_it(tmp_p
     assert listed.values().missing == {}
 
 
-def test_a_word_for_a_missing_value_does_not_hide_an_older_label(tmp_path):
+def test_a_word_for_a_missing_value_withdraws_an_older_label_as_an_empty_one_does(tmp_path):
     rows = [("001", "1", "2026-03-01 00:00"), ("001", "nan", "2026-03-02 00:00")]
     write(tmp_path, rows)
 
     found = labeler_of(tmp_path, time="known_at")
 
-    assert given(found.collect(TASKS, None)) == {"k1": Answer.POSITIVE}
+    assert given(found.collect(TASKS, None)) == {}
 
 
 @pytest.mark.parametrize("pad", ["{}  ", "\t{}", "{}\u00a0"])

@@ -38,6 +38,20 @@ ROWS = [
     ("žluť", "1", 0),
     ("blanks", "1 \u00a0", 0),
     ("not there", "nan", 0),
+    ("withdrawn", "1", 1),
+    ("withdrawn", None, 5),
+    ("withdrawn as text", "1", 1),
+    ("withdrawn as text", "nan", 5),
+    ("restored", "1", 5),
+    ("restored", "", 1),
+    ("withdrawn at once", "1", 2),
+    ("withdrawn at once", None, 2),
+    ("empty without time", "1", 2),
+    ("empty without time", None, None),
+    ("empty in the future", "1", 2),
+    ("empty in the future", "", 1000),
+    ("empty twice", None, 1),
+    ("empty twice", "", 5),
     ("Case", "1", 0),
     ("case", "0", 0),
     ('it\'s "quoted"; --', "1", 0),
@@ -140,6 +154,18 @@ class TruthContract:
         assert here.values() == file.values()
         assert here.truth_of(["plain", "zero", "CASE"]) == file.truth_of(["plain", "zero", "CASE"])
         assert set(here.columns()) == set(TEXTS)
+
+    def test_a_newer_empty_value_withdraws_a_label_if_its_time_is_known(self):
+        self.write(rows_of(ROWS), TEXTS)
+        names = [name for name in NAMES if name.startswith(("withdrawn", "restored", "empty"))]
+
+        timed, _ = found(self.labeler(time="known_at"), names)
+        untimed, _ = found(self.labeler(), names)
+
+        empty = dict.fromkeys(["empty", "empty twice"])
+        valued = dict.fromkeys({*names} - {*empty}, Answer.POSITIVE)
+        assert timed == valued | empty | dict.fromkeys(["withdrawn", "withdrawn as text"])
+        assert untimed == valued | empty
 
     @pytest.mark.parametrize("kind", ["integer", "double", "boolean"])
     def test_numbers_and_truths_of_whole_number_ids_are_answers(self, kind):

@@ -70,7 +70,7 @@ WHERE convert(mails.scored.tenant using utf8mb4) collate utf8mb4_0900_bin IN (%s
 
 -- truth of some ids
 SELECT anon_1.id, anon_1.value, max(anon_1.t) AS max_1, NULL AS anon_2
-FROM (SELECT replace(convert(mails.scored.`mail id` using utf8mb4) collate utf8mb4_0900_bin, char(0 using utf8mb4), concat(char(92 using utf8mb4), 'x00')) AS id, nullif(trim(convert((mails.scored.`order` + 0) using utf8mb4) collate utf8mb4_0900_bin), %s) AS value, CASE WHEN (mails.scored.scored_at BETWEEN %s AND %s) THEN mails.scored.scored_at END AS t
+FROM (SELECT replace(convert(mails.scored.`mail id` using utf8mb4) collate utf8mb4_0900_bin, char(0 using utf8mb4), concat(char(92 using utf8mb4), 'x00')) AS id, coalesce(nullif(trim(convert((mails.scored.`order` + 0) using utf8mb4) collate utf8mb4_0900_bin), %s), %s) AS value, CASE WHEN (mails.scored.scored_at BETWEEN %s AND %s) THEN mails.scored.scored_at END AS t
 FROM mails.scored
 WHERE convert(mails.scored.tenant using utf8mb4) collate utf8mb4_0900_bin IN (%s, %s, %s, %s) AND mails.scored.`mail id` IN (%s, %s)) AS anon_1
 WHERE anon_1.value IS NOT NULL GROUP BY anon_1.id, anon_1.value;
@@ -108,7 +108,7 @@ WHERE convert(mails.scored.tenant using utf8mb4) collate utf8mb4_0900_bin IN (%s
 WHERE anon_4.bucket >= 0 AND anon_4.version = %s GROUP BY anon_4.id) AS anon_3) AS anon_1 LEFT OUTER JOIN (SELECT anon_6.id AS `key`, count(DISTINCT anon_6.value) AS values_of, min(anon_6.value) AS value
 FROM (SELECT anon_7.id AS id, anon_7.value AS value, anon_7.max_1 AS known, anon_7.anon_8 AS style
 FROM (SELECT anon_9.id AS id, anon_9.value AS value, max(anon_9.t) AS max_1, NULL AS anon_8
-FROM (SELECT replace(convert(mails.scored.`mail id` using utf8mb4) collate utf8mb4_0900_bin, char(0 using utf8mb4), concat(char(92 using utf8mb4), 'x00')) AS id, nullif(trim(convert((mails.scored.`order` + 0) using utf8mb4) collate utf8mb4_0900_bin), %s) AS value, CASE WHEN (mails.scored.scored_at BETWEEN %s AND %s) THEN mails.scored.scored_at END AS t
+FROM (SELECT replace(convert(mails.scored.`mail id` using utf8mb4) collate utf8mb4_0900_bin, char(0 using utf8mb4), concat(char(92 using utf8mb4), 'x00')) AS id, coalesce(nullif(trim(convert((mails.scored.`order` + 0) using utf8mb4) collate utf8mb4_0900_bin), %s), %s) AS value, CASE WHEN (mails.scored.scored_at BETWEEN %s AND %s) THEN mails.scored.scored_at END AS t
 FROM mails.scored
 WHERE convert(mails.scored.tenant using utf8mb4) collate utf8mb4_0900_bin IN (%s, %s, %s, %s)) AS anon_9
 WHERE anon_9.value IS NOT NULL GROUP BY anon_9.id, anon_9.value) AS anon_7) AS anon_6
@@ -125,13 +125,13 @@ WHERE convert(mails.scored.tenant using utf8mb4) collate utf8mb4_0900_bin IN (%s
 WHERE anon_4.bucket >= 0 AND anon_4.version = %s GROUP BY anon_4.id) AS anon_3) AS anon_1 INNER JOIN (SELECT anon_2.id AS `key`, count(DISTINCT anon_2.value) AS values_of, min(anon_2.value) AS value
 FROM (SELECT anon_7.id AS id, anon_7.value AS value, anon_7.max_1 AS known, anon_7.anon_8 AS style
 FROM (SELECT anon_9.id AS id, anon_9.value AS value, max(anon_9.t) AS max_1, NULL AS anon_8
-FROM (SELECT replace(convert(mails.scored.`mail id` using utf8mb4) collate utf8mb4_0900_bin, char(0 using utf8mb4), concat(char(92 using utf8mb4), 'x00')) AS id, nullif(trim(convert((mails.scored.`order` + 0) using utf8mb4) collate utf8mb4_0900_bin), %s) AS value, CASE WHEN (mails.scored.scored_at BETWEEN %s AND %s) THEN mails.scored.scored_at END AS t
+FROM (SELECT replace(convert(mails.scored.`mail id` using utf8mb4) collate utf8mb4_0900_bin, char(0 using utf8mb4), concat(char(92 using utf8mb4), 'x00')) AS id, coalesce(nullif(trim(convert((mails.scored.`order` + 0) using utf8mb4) collate utf8mb4_0900_bin), %s), %s) AS value, CASE WHEN (mails.scored.scored_at BETWEEN %s AND %s) THEN mails.scored.scored_at END AS t
 FROM mails.scored
 WHERE convert(mails.scored.tenant using utf8mb4) collate utf8mb4_0900_bin IN (%s, %s, %s, %s)) AS anon_9
 WHERE anon_9.value IS NOT NULL GROUP BY anon_9.id, anon_9.value) AS anon_7) AS anon_2
 WHERE (anon_2.value NOT IN (%s)) GROUP BY anon_2.id) AS anon_6 ON anon_6.`key` = anon_1.`key` INNER JOIN (SELECT anon_7.id AS id, anon_7.value AS value, anon_7.max_1 AS known, anon_7.anon_8 AS style
 FROM (SELECT anon_9.id AS id, anon_9.value AS value, max(anon_9.t) AS max_1, NULL AS anon_8
-FROM (SELECT replace(convert(mails.scored.`mail id` using utf8mb4) collate utf8mb4_0900_bin, char(0 using utf8mb4), concat(char(92 using utf8mb4), 'x00')) AS id, nullif(trim(convert((mails.scored.`order` + 0) using utf8mb4) collate utf8mb4_0900_bin), %s) AS value, CASE WHEN (mails.scored.scored_at BETWEEN %s AND %s) THEN mails.scored.scored_at END AS t
+FROM (SELECT replace(convert(mails.scored.`mail id` using utf8mb4) collate utf8mb4_0900_bin, char(0 using utf8mb4), concat(char(92 using utf8mb4), 'x00')) AS id, coalesce(nullif(trim(convert((mails.scored.`order` + 0) using utf8mb4) collate utf8mb4_0900_bin), %s), %s) AS value, CASE WHEN (mails.scored.scored_at BETWEEN %s AND %s) THEN mails.scored.scored_at END AS t
 FROM mails.scored
 WHERE convert(mails.scored.tenant using utf8mb4) collate utf8mb4_0900_bin IN (%s, %s, %s, %s)) AS anon_9
 WHERE anon_9.value IS NOT NULL GROUP BY anon_9.id, anon_9.value) AS anon_7) AS anon_2 ON anon_2.id = anon_1.`key`

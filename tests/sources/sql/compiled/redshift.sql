@@ -68,7 +68,7 @@ WHERE cast(mails.scored.tenant as varchar(65535)) IN (%(param_1_1)s::VARCHAR, %(
 
 -- truth of some ids
 SELECT anon_1.id, anon_1.value, max(anon_1.t) AS max_1, NULL AS anon_2
-FROM (SELECT cast(mails.scored."mail id" as varchar(65535)) AS id, nullif(trim(case mails.scored."order" when true then 'true' when false then 'false' end), %(nullif_1)s::VARCHAR) AS value, CASE WHEN (mails.scored.scored_at BETWEEN %(param_1)s::TIMESTAMP WITH TIME ZONE AND %(param_2)s::TIMESTAMP WITH TIME ZONE) THEN mails.scored.scored_at END AS t
+FROM (SELECT cast(mails.scored."mail id" as varchar(65535)) AS id, coalesce(nullif(trim(case mails.scored."order" when true then 'true' when false then 'false' end), %(nullif_1)s::VARCHAR), %(coalesce_1)s::VARCHAR) AS value, CASE WHEN (mails.scored.scored_at BETWEEN %(param_1)s::TIMESTAMP WITH TIME ZONE AND %(param_2)s::TIMESTAMP WITH TIME ZONE) THEN mails.scored.scored_at END AS t
 FROM mails.scored
 WHERE cast(mails.scored.tenant as varchar(65535)) IN (%(param_3_1)s::VARCHAR, %(param_3_2)s::VARCHAR, %(param_3_3)s::VARCHAR, %(param_3_4)s::VARCHAR) AND mails.scored."mail id" IN (%(mail_id_1_1)s::VARCHAR, %(mail_id_1_2)s::VARCHAR)) AS anon_1
 WHERE anon_1.value IS NOT NULL GROUP BY anon_1.id, anon_1.value;
@@ -106,7 +106,7 @@ WHERE cast(mails.scored.tenant as varchar(65535)) IN (%(param_4_1)s::VARCHAR, %(
 WHERE anon_4.bucket >= 0 AND anon_4.version = %(version_1)s::VARCHAR GROUP BY anon_4.id) AS anon_3) AS anon_1 LEFT OUTER JOIN (SELECT anon_6.id AS key, count(DISTINCT anon_6.value) AS values_of, min(anon_6.value) AS value
 FROM (SELECT anon_7.id AS id, anon_7.value AS value, anon_7.max_1 AS known, anon_7.anon_8 AS style
 FROM (SELECT anon_9.id AS id, anon_9.value AS value, max(anon_9.t) AS max_1, NULL AS anon_8
-FROM (SELECT cast(mails.scored."mail id" as varchar(65535)) AS id, nullif(trim(case mails.scored."order" when true then 'true' when false then 'false' end), %(nullif_5)s::VARCHAR) AS value, CASE WHEN (mails.scored.scored_at BETWEEN %(param_7)s::TIMESTAMP WITH TIME ZONE AND %(param_8)s::TIMESTAMP WITH TIME ZONE) THEN mails.scored.scored_at END AS t
+FROM (SELECT cast(mails.scored."mail id" as varchar(65535)) AS id, coalesce(nullif(trim(case mails.scored."order" when true then 'true' when false then 'false' end), %(nullif_5)s::VARCHAR), %(coalesce_1)s::VARCHAR) AS value, CASE WHEN (mails.scored.scored_at BETWEEN %(param_7)s::TIMESTAMP WITH TIME ZONE AND %(param_8)s::TIMESTAMP WITH TIME ZONE) THEN mails.scored.scored_at END AS t
 FROM mails.scored
 WHERE cast(mails.scored.tenant as varchar(65535)) IN (%(param_9_1)s::VARCHAR, %(param_9_2)s::VARCHAR, %(param_9_3)s::VARCHAR, %(param_9_4)s::VARCHAR)) AS anon_9
 WHERE anon_9.value IS NOT NULL GROUP BY anon_9.id, anon_9.value) AS anon_7) AS anon_6
@@ -123,13 +123,13 @@ WHERE cast(mails.scored.tenant as varchar(65535)) IN (%(param_4_1)s::VARCHAR, %(
 WHERE anon_4.bucket >= 0 AND anon_4.version = %(version_1)s::VARCHAR GROUP BY anon_4.id) AS anon_3) AS anon_1 JOIN (SELECT anon_2.id AS key, count(DISTINCT anon_2.value) AS values_of, min(anon_2.value) AS value
 FROM (SELECT anon_7.id AS id, anon_7.value AS value, anon_7.max_1 AS known, anon_7.anon_8 AS style
 FROM (SELECT anon_9.id AS id, anon_9.value AS value, max(anon_9.t) AS max_1, NULL AS anon_8
-FROM (SELECT cast(mails.scored."mail id" as varchar(65535)) AS id, nullif(trim(case mails.scored."order" when true then 'true' when false then 'false' end), %(nullif_5)s::VARCHAR) AS value, CASE WHEN (mails.scored.scored_at BETWEEN %(param_7)s::TIMESTAMP WITH TIME ZONE AND %(param_8)s::TIMESTAMP WITH TIME ZONE) THEN mails.scored.scored_at END AS t
+FROM (SELECT cast(mails.scored."mail id" as varchar(65535)) AS id, coalesce(nullif(trim(case mails.scored."order" when true then 'true' when false then 'false' end), %(nullif_5)s::VARCHAR), %(coalesce_1)s::VARCHAR) AS value, CASE WHEN (mails.scored.scored_at BETWEEN %(param_7)s::TIMESTAMP WITH TIME ZONE AND %(param_8)s::TIMESTAMP WITH TIME ZONE) THEN mails.scored.scored_at END AS t
 FROM mails.scored
 WHERE cast(mails.scored.tenant as varchar(65535)) IN (%(param_9_1)s::VARCHAR, %(param_9_2)s::VARCHAR, %(param_9_3)s::VARCHAR, %(param_9_4)s::VARCHAR)) AS anon_9
 WHERE anon_9.value IS NOT NULL GROUP BY anon_9.id, anon_9.value) AS anon_7) AS anon_2
 WHERE (anon_2.value NOT IN (%(value_1_1)s::VARCHAR)) GROUP BY anon_2.id) AS anon_6 ON anon_6.key = anon_1.key JOIN (SELECT anon_7.id AS id, anon_7.value AS value, anon_7.max_1 AS known, anon_7.anon_8 AS style
 FROM (SELECT anon_9.id AS id, anon_9.value AS value, max(anon_9.t) AS max_1, NULL AS anon_8
-FROM (SELECT cast(mails.scored."mail id" as varchar(65535)) AS id, nullif(trim(case mails.scored."order" when true then 'true' when false then 'false' end), %(nullif_5)s::VARCHAR) AS value, CASE WHEN (mails.scored.scored_at BETWEEN %(param_7)s::TIMESTAMP WITH TIME ZONE AND %(param_8)s::TIMESTAMP WITH TIME ZONE) THEN mails.scored.scored_at END AS t
+FROM (SELECT cast(mails.scored."mail id" as varchar(65535)) AS id, coalesce(nullif(trim(case mails.scored."order" when true then 'true' when false then 'false' end), %(nullif_5)s::VARCHAR), %(coalesce_1)s::VARCHAR) AS value, CASE WHEN (mails.scored.scored_at BETWEEN %(param_7)s::TIMESTAMP WITH TIME ZONE AND %(param_8)s::TIMESTAMP WITH TIME ZONE) THEN mails.scored.scored_at END AS t
 FROM mails.scored
 WHERE cast(mails.scored.tenant as varchar(65535)) IN (%(param_9_1)s::VARCHAR, %(param_9_2)s::VARCHAR, %(param_9_3)s::VARCHAR, %(param_9_4)s::VARCHAR)) AS anon_9
 WHERE anon_9.value IS NOT NULL GROUP BY anon_9.id, anon_9.value) AS anon_7) AS anon_2 ON anon_2.id = anon_1.key

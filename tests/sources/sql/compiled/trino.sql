@@ -67,7 +67,7 @@ WHERE cast(mails.scored.tenant as varchar) IN (:param_1_1, :param_1_2, :param_1_
 
 -- truth of some ids
 SELECT anon_1.id, anon_1.value, max(anon_1.t) AS max_1, NULL AS anon_2
-FROM (SELECT cast(mails.scored."mail id" as varchar) AS id, nullif(trim(cast(mails.scored."order" as varchar)), :nullif_1) AS value, CASE WHEN (mails.scored.scored_at BETWEEN :param_1 AND :param_2) THEN mails.scored.scored_at END AS t
+FROM (SELECT cast(mails.scored."mail id" as varchar) AS id, coalesce(nullif(trim(cast(mails.scored."order" as varchar)), :nullif_1), :coalesce_1) AS value, CASE WHEN (mails.scored.scored_at BETWEEN :param_1 AND :param_2) THEN mails.scored.scored_at END AS t
 FROM mails.scored
 WHERE cast(mails.scored.tenant as varchar) IN (:param_3_1, :param_3_2, :param_3_3, :param_3_4) AND mails.scored."mail id" IN (:mail_id_1_1, :mail_id_1_2)) AS anon_1
 WHERE anon_1.value IS NOT NULL GROUP BY anon_1.id, anon_1.value;
@@ -105,7 +105,7 @@ WHERE cast(mails.scored.tenant as varchar) IN (:param_4_1, :param_4_2, :param_4_
 WHERE anon_4.bucket >= 0 AND anon_4.version = :version_1 GROUP BY anon_4.id) AS anon_3) AS anon_1 LEFT OUTER JOIN (SELECT anon_6.id AS key, count(DISTINCT anon_6.value) AS values_of, min(anon_6.value) AS value
 FROM (SELECT anon_7.id AS id, anon_7.value AS value, anon_7.max_1 AS known, anon_7.anon_8 AS style
 FROM (SELECT anon_9.id AS id, anon_9.value AS value, max(anon_9.t) AS max_1, NULL AS anon_8
-FROM (SELECT cast(mails.scored."mail id" as varchar) AS id, nullif(trim(cast(mails.scored."order" as varchar)), :nullif_5) AS value, CASE WHEN (mails.scored.scored_at BETWEEN :param_7 AND :param_8) THEN mails.scored.scored_at END AS t
+FROM (SELECT cast(mails.scored."mail id" as varchar) AS id, coalesce(nullif(trim(cast(mails.scored."order" as varchar)), :nullif_5), :coalesce_1) AS value, CASE WHEN (mails.scored.scored_at BETWEEN :param_7 AND :param_8) THEN mails.scored.scored_at END AS t
 FROM mails.scored
 WHERE cast(mails.scored.tenant as varchar) IN (:param_9_1, :param_9_2, :param_9_3, :param_9_4)) AS anon_9
 WHERE anon_9.value IS NOT NULL GROUP BY anon_9.id, anon_9.value) AS anon_7) AS anon_6
@@ -122,13 +122,13 @@ WHERE cast(mails.scored.tenant as varchar) IN (:param_4_1, :param_4_2, :param_4_
 WHERE anon_4.bucket >= 0 AND anon_4.version = :version_1 GROUP BY anon_4.id) AS anon_3) AS anon_1 JOIN (SELECT anon_2.id AS key, count(DISTINCT anon_2.value) AS values_of, min(anon_2.value) AS value
 FROM (SELECT anon_7.id AS id, anon_7.value AS value, anon_7.max_1 AS known, anon_7.anon_8 AS style
 FROM (SELECT anon_9.id AS id, anon_9.value AS value, max(anon_9.t) AS max_1, NULL AS anon_8
-FROM (SELECT cast(mails.scored."mail id" as varchar) AS id, nullif(trim(cast(mails.scored."order" as varchar)), :nullif_5) AS value, CASE WHEN (mails.scored.scored_at BETWEEN :param_7 AND :param_8) THEN mails.scored.scored_at END AS t
+FROM (SELECT cast(mails.scored."mail id" as varchar) AS id, coalesce(nullif(trim(cast(mails.scored."order" as varchar)), :nullif_5), :coalesce_1) AS value, CASE WHEN (mails.scored.scored_at BETWEEN :param_7 AND :param_8) THEN mails.scored.scored_at END AS t
 FROM mails.scored
 WHERE cast(mails.scored.tenant as varchar) IN (:param_9_1, :param_9_2, :param_9_3, :param_9_4)) AS anon_9
 WHERE anon_9.value IS NOT NULL GROUP BY anon_9.id, anon_9.value) AS anon_7) AS anon_2
 WHERE (anon_2.value NOT IN (:value_1_1)) GROUP BY anon_2.id) AS anon_6 ON anon_6.key = anon_1.key JOIN (SELECT anon_7.id AS id, anon_7.value AS value, anon_7.max_1 AS known, anon_7.anon_8 AS style
 FROM (SELECT anon_9.id AS id, anon_9.value AS value, max(anon_9.t) AS max_1, NULL AS anon_8
-FROM (SELECT cast(mails.scored."mail id" as varchar) AS id, nullif(trim(cast(mails.scored."order" as varchar)), :nullif_5) AS value, CASE WHEN (mails.scored.scored_at BETWEEN :param_7 AND :param_8) THEN mails.scored.scored_at END AS t
+FROM (SELECT cast(mails.scored."mail id" as varchar) AS id, coalesce(nullif(trim(cast(mails.scored."order" as varchar)), :nullif_5), :coalesce_1) AS value, CASE WHEN (mails.scored.scored_at BETWEEN :param_7 AND :param_8) THEN mails.scored.scored_at END AS t
 FROM mails.scored
 WHERE cast(mails.scored.tenant as varchar) IN (:param_9_1, :param_9_2, :param_9_3, :param_9_4)) AS anon_9
 WHERE anon_9.value IS NOT NULL GROUP BY anon_9.id, anon_9.value) AS anon_7) AS anon_2 ON anon_2.id = anon_1.key
