@@ -131,7 +131,8 @@ class Query(RowQuery):
     def truths(self, value: str, ids: Collection[Any] | None, *, timed: bool) -> Select[Any]:
         """Find the values of the rows that may have one of these ids, or all, with the newest time.
 
-        If ``timed``, empty values are among them as ''. The last column says how a text names that time, by the words of `monitor.domain.truth`.
+        Empty values are '' if ``timed``, and otherwise left out. The last column says how a text
+        names that time, by the words of `monitor.domain.truth`.
         """
         parts = {"id": self._id, "value": self._trimmed(value)}
         if timed:
