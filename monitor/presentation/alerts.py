@@ -29,6 +29,7 @@ from monitor.presentation.numbers import (
 )
 
 if TYPE_CHECKING:
+    from monitor.presentation.limit_comparisons import LimitComparison
     from monitor.stats.core.counts import Interval
     from monitor.stats.drift.attribution import PrecisionChange
 
@@ -248,15 +249,21 @@ def alert_cause(alert: Limited, report: RoundReport) -> str | None:
     return cause_near_alert(report.cause) if alert.side == "at_least" else report.cause.sentence
 
 
-def evidence_sentence(row: EvidenceRow, *, fires: bool, is_revised: bool = False) -> str:
-    """Return how much evidence there is against a limit, or why it is missing.
+def evidence_sentence(
+    row: EvidenceRow, *, fires: bool, is_revised: bool = False, comparison: str = ""
+) -> str:
+    """Return how a metric stands to its limit, and the evidence or why it is missing.
+
+    ``comparison`` is of `monitor.presentation.limit_comparisons`.
 
     >>> from monitor.domain.report import EvidenceRow
     >>> limit = dict(metric="precision", side="at_least", limit=0.8, state="gathered")
     >>> evidence_sentence(EvidenceRow(**limit, log_evidence=1.5, log_threshold=4), fires=False)
     'limit precision at least 0.8: evidence 4.48, an alert fires at 54.6'
     """
-    parts = [_NO_EVIDENCE[row.state]] if row.state in _NO_EVIDENCE else []
+    parts = [comparison] if comparison else []
+    if row.state in _NO_EVIDENCE:
+        parts.append(_NO_EVIDENCE[row.state])
     if row.log_evidence is not None:
         fires_at = evidence_text(row.log_threshold)
         parts.append(f"evidence {evidence_text(row.log_evidence)}, an alert fires at {fires_at}")
@@ -267,6 +274,11 @@ def evidence_sentence(row: EvidenceRow, *, fires: bool, is_revised: bool = False
             parts.append("reached within the round, not at its end")
         parts.append("the alert fired here")
     return f"limit {limit_text(row.metric, row.side, row.limit)}: {', '.join(parts)}"
+
+
+def limit_line(limit: LimitComparison) -> str:
+    """Return how a metric stands to its limit, with the evidence of what an alert takes."""
+    return evidence_sentence(limit.evidence, fires=False, comparison=limit.text)
 
 
 def recurring_text(recurring: int, drawn: int) -> str:

@@ -9,6 +9,7 @@ from monitor.domain.curve_rows import FEWEST_FOR_CURVES
 from monitor.domain.report import AlertRow, EstimateRow, RoundReport, Status
 from monitor.presentation.alerts import end_alert_text, remedies
 from monitor.presentation.estimates import estimate_text
+from monitor.presentation.limit_comparisons import LimitState, beyond_texts, comparisons_of
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
     bound_sign,
@@ -95,10 +96,20 @@ def to_do_sentences(report: RoundReport) -> list[str]:
             f"Look at the proposed limits, and put them into the config: limits: {limits}",
         ]
     elif report.evidence:
-        sentences = ["Nothing: the next round watches on."]
+        sentences = [_watching(report)]
     else:
         sentences = ["Nothing yet: limits are proposed once enough rounds have closed."]
     return sentences
+
+
+def _watching(report: RoundReport) -> str:
+    """State that no alert is open, without calling a metric beyond its limit nothing to do."""
+    if any(each.state is LimitState.BEYOND for each in comparisons_of(report)):
+        return (
+            "Look at the wrong predictions of this round: a metric is beyond its limit. The alert "
+            "fires once later rounds give enough evidence; nothing has to be done for that."
+        )
+    return "Nothing: the next round watches on."
 
 
 def _proposal_cautions(report: RoundReport) -> list[str]:
@@ -141,6 +152,11 @@ def _current(report: RoundReport) -> str:
     )
     if report.status is Status.LEARNING:
         return f"Still learning: nothing speaks of the limits {limits} yet"
+    comparisons = comparisons_of(report)
+    if beyond := beyond_texts(comparisons):
+        return capital("; ".join(beyond))
+    if any(each.state is LimitState.UNCLEAR for each in comparisons):
+        return f"No alert, but unclear whether it keeps all limits: {limits}"
     return f"All well: no alert on {limits}"
 
 

@@ -48,6 +48,7 @@ from monitor.presentation.estimates import (
     was_provisional_line,
 )
 from monitor.presentation.judge import SEGMENTS_OF_JUDGED, judge_lines, judge_tables
+from monitor.presentation.limit_comparisons import comparisons_of
 from monitor.presentation.moves import waves_sentence
 from monitor.presentation.numbers import (
     bound_sign,
@@ -321,10 +322,15 @@ def _evidence(report: RoundReport) -> list[str]:
     if not report.estimates:
         return []
     lines = []
-    for row in report.evidence:
+    for comparison in comparisons_of(report):
+        row = comparison.evidence
         states = fired_by(report, row)
         is_revised = AlertState.REVISED in states
-        lines.append(evidence_sentence(row, fires=bool(states), is_revised=is_revised))
+        lines.append(
+            evidence_sentence(
+                row, fires=bool(states), is_revised=is_revised, comparison=comparison.text
+            )
+        )
         lines += [
             recovery_sentence(alert, alert.recovery)
             for alert in _alerts_on(report, row)

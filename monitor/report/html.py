@@ -18,6 +18,11 @@ from markupsafe import Markup
 from monitor.domain.report import RoundReport
 from monitor.domain.visible import clean
 from monitor.presentation.estimates import BASES, WHATEVER
+from monitor.presentation.limit_comparisons import (
+    colour_status,
+    comparisons_of,
+    headline_text,
+)
 from monitor.presentation.numbers import NOT_ESTIMABLE, capital, minute_text
 from monitor.presentation.outcome import (
     best_row,
@@ -53,11 +58,14 @@ _WATCHED = ("precision", "recall")
 
 def report_html(report: RoundReport) -> bytes:
     """Write the report of a round; the same report always gives the same bytes."""
+    comparisons = comparisons_of(report)
     text = (
         _environment()
         .get_template(FILE)
         .render(
             report=report,
+            headline=headline_text(report.status, comparisons),
+            colour=colour_status(report.status, comparisons),
             policy=policy(),
             style=Markup(_style()),  # noqa: S704  our own file
             window=window_text(report),

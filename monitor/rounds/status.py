@@ -15,7 +15,9 @@ from monitor.domain.report import (
     AnswersRow,
     Attention,
     EstimateRow,
+    EvidenceRow,
     RecoveryRow,
+    ReportedEstimate,
     RestatedRow,
     Status,
 )
@@ -25,6 +27,7 @@ from monitor.domain.state import RoundState
 from monitor.presentation import status as lines
 from monitor.presentation.delivery import dead_line
 from monitor.presentation.estimates import worst_case_text
+from monitor.presentation.limit_comparisons import LimitComparison, compare_limits
 from monitor.presentation.restatements import restated_text
 from monitor.rounds.context import gives_up_at
 from monitor.rounds.open_rounds import OpenRound, closing_lines, near_deadline, second_wave_lines
@@ -57,6 +60,7 @@ ValueT = TypeVar("ValueT")
 class Overview:
     """One monitor at one moment.
 
+    ``limits`` compares the metrics of the last round that closed with its limits.
     ``worst_case`` says what missing answers make of the intervals. ``problems`` need somebody,
     ``concerns`` need a look, ``notes`` are worth knowing. By the id of each open alert:
     ``firing_notices`` has the notice that was sent, ``recoveries`` how far it is from its end.
@@ -73,6 +77,7 @@ class Overview:
     last_partial: bool
     worst_case: str | None
     estimates: list[EstimateRow]
+    limits: list[LimitComparison]
     open_rounds: list[OpenRound]
     alerts: list[StoredAlert]
     waiting: list[WaitingSink]
@@ -100,6 +105,7 @@ class _StatusOfOne:
     attention: list[Attention]
     labels: list[LabelNotes]
     estimates: list[EstimateRow]
+    limits: list[LimitComparison]
     issues: Mapping[str, tuple[int, bool]]
     notices: list[dict[str, Any]]
     answers: AnswersRow | None
@@ -144,6 +150,8 @@ def _read(
     alerts_of = _by_monitor(alerts)
     held_up = _by_monitor(effect_store.find_waiting(connection, only))
     issues = frame_store.read_all_issues(connection, newest)
+    evidence = many_rounds.read_reported(connection, closed, "evidence")
+    reported = many_rounds.read_reported(connection, closed, "estimates")
     notices = many_rounds.read_reported(connection, closed, "notices")
     answers = many_rounds.read_answers(connection, closed)
     notices_of_alerts = firing_notices(connection, alerts)
@@ -173,6 +181,7 @@ def _read(
             attention=attention.get(name, []),
             labels=labels.get(name, []),
             estimates=first_shown(estimates.get(last, [])),
+            limits=_limits(evidence.get(last, []), reported.get(last, []), alerts_of.get(name, [])),
             issues=issues.get(first, {}),
             notices=notices.get(last, []),
             answers=answers.get(last),
@@ -203,6 +212,7 @@ def _overview(connection: Connection, stored: _StatusOfOne) -> Overview:
         last_partial=last is not None and last.partial,
         worst_case=worst_case_text(stored.estimates, stored.answers),
         estimates=stored.estimates,
+        limits=stored.limits,
         open_rounds=stored.open_rounds,
         alerts=stored.alerts,
         waiting=stored.held_up,
@@ -237,6 +247,19 @@ def _by_monitor(rows: Iterable[Of]) -> dict[str, list[Of]]:
     for row in rows:
         by_name.setdefault(row.monitor, []).append(row)
     return by_name
+
+
+def _limits(
+    evidence: Iterable[Mapping[str, Any]],
+    estimates: Iterable[Mapping[str, Any]],
+    alerts: Iterable[StoredAlert],
+) -> list[LimitComparison]:
+    """Compare what the last report has with its limits, and with the alerts open now."""
+    return compare_limits(
+        [EvidenceRow.model_validate(row) for row in evidence],
+        [ReportedEstimate.model_validate(row) for row in estimates],
+        {(alert.metric, alert.side) for alert in alerts},
+    )
 
 
 def first_shown(rows: Iterable[EstimateRow]) -> list[EstimateRow]:

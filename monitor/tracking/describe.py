@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from monitor.domain.report import AlertRow, RoundReport
+from monitor.domain.report import AlertRow, RoundReport, Status
+from monitor.presentation.limit_comparisons import LimitState, comparisons_of
 from monitor.presentation.numbers import NOT_ESTIMABLE, bound_sign, capital
 from monitor.presentation.outcome import to_do_sentences, verdict_sentence
 from monitor.presentation.restatements import restated_lines
@@ -66,11 +67,26 @@ def verdict(report: RoundReport) -> str:
     if not report.estimates:
         return f"**{report.status.upper()}.** No estimate in round {report.round}"
     if not firing:
-        metrics = ", ".join(_short(report, metric) for metric in ("precision", "recall"))
-        return f"**{report.status.upper()}.** {capital(metrics)}"
+        return _without_alert(report)
     since = f"ALERT since round {min(row.fired_in_round for row in firing)}."
     limits = [f"{_short(report, row.metric, row.limit)} (limit {row.limit:.3g})" for row in firing]
     return f"**{since}** {capital(_as_many(limits, _VERDICT - len(since) - 1))}"
+
+
+def _without_alert(report: RoundReport) -> str:
+    """Write ``OK`` only where every metric keeps its limit by the intervals that people see."""
+    comparisons = comparisons_of(report) if report.status is Status.OK else []
+    beyond = [each.evidence for each in comparisons if each.state is LimitState.BEYOND]
+    if beyond:
+        begin = "Beyond limit, not yet an alert."
+        parts = [
+            f"{_short(report, row.metric, row.limit)} (limit {row.limit:.3g})" for row in beyond
+        ]
+        return f"**{begin}** {capital(_as_many(parts, _VERDICT - len(begin) - 1))}"
+    is_unclear = any(each.state is LimitState.UNCLEAR for each in comparisons)
+    begin = "No alert, limits unclear" if is_unclear else report.status.upper()
+    metrics = ", ".join(_short(report, metric) for metric in ("precision", "recall"))
+    return f"**{begin}.** {capital(metrics)}"
 
 
 def _as_many(parts: list[str], room: int) -> str:

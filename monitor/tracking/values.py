@@ -13,6 +13,7 @@ from monitor.domain.class_report import ClassReport
 from monitor.domain.report import RoundReport, Status
 from monitor.domain.setting_types import Ends
 from monitor.presentation.estimates import worst_case_text
+from monitor.presentation.limit_comparisons import colour_status, comparisons_of
 from monitor.presentation.numbers import NOT_ESTIMABLE, PointAndInterval, interval_text, minute_text
 from monitor.presentation.outcome import best_row
 from monitor.presentation.restatements import restated_text
@@ -216,7 +217,7 @@ def _short(value: float) -> str:
 
 def colour(report: RoundReport) -> str:
     """Choose the colour of the run by how the monitor stands; its charts have it, too."""
-    return _COLOURS[report.status]
+    return _COLOURS[colour_status(report.status, comparisons_of(report))]
 
 
 def counts_table(report: RoundReport) -> dict[str, list[Any]]:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from monitor.cli.views.printing import echo, echo_block, painted
 from monitor.domain.report import EstimateRow, Status
 from monitor.hooks.context import body
-from monitor.presentation.alerts import open_alert_line, recovery_sentence
+from monitor.presentation.alerts import limit_line, open_alert_line, recovery_sentence
 from monitor.presentation.classes import block_lines
 from monitor.presentation.delivery import waiting_sentence
 from monitor.presentation.estimates import BASES, reason_text
+from monitor.presentation.limit_comparisons import colour_status, headline_text
 from monitor.presentation.numbers import interval_text
 from monitor.presentation.status import (
     last_estimate_line,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from monitor.domain.alerting import StoredAlert
     from monitor.domain.class_report import ClassOverview
     from monitor.hooks.context import Link
+    from monitor.presentation.limit_comparisons import LimitComparison
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
     from monitor.rounds.status import Overview
 
@@ -84,7 +86,9 @@ def overview_json(overview: Overview) -> dict[str, Any]:
     return {
         **plain,
         "alerts": [_open_alert_json(alert, overview) for alert in overview.alerts],
+        "headline": headline_text(overview.status, overview.limits),
         "estimates": [row.model_dump() for row in overview.estimates],
+        "limits": [_limit_json(limit) for limit in overview.limits],
         "open_rounds": [
             {**asdict(one), "provisional": one.provisional and one.provisional.model_dump()}
             for one in overview.open_rounds
@@ -136,7 +140,9 @@ def with_links(overview: Overview, link: Link) -> Overview:
 
 def echo_overview(overview: Overview) -> None:
     """Print an overview."""
-    echo(f"{overview.monitor}: {painted(overview.status.upper(), COLOURS[overview.status])}")
+    headline = headline_text(overview.status, overview.limits)
+    colour = COLOURS[colour_status(overview.status, overview.limits)]
+    echo(f"{overview.monitor}: {painted(headline, colour)}")
     for line in _last_estimate(overview):
         echo(f"  {line}", indent="  ")
     for alert in overview.alerts:
@@ -148,6 +154,16 @@ def echo_overview(overview: Overview) -> None:
     echo(f"  {next_round_line(overview.next_slot)}")
 
 
+def _limit_json(limit: LimitComparison) -> dict[str, Any]:
+    estimate = limit.estimate
+    return {
+        **limit.evidence.model_dump(),
+        "comparison": limit.state,
+        "estimate": estimate and estimate.model_dump(),
+        "sentence": limit_line(limit),
+    }
+
+
 def _last_estimate(overview: Overview) -> Iterator[str]:
     if overview.last_round is not None and overview.last_slot is not None:
         yield last_estimate_line(
@@ -155,6 +171,8 @@ def _last_estimate(overview: Overview) -> Iterator[str]:
         )
     for row in overview.estimates:
         yield f"  {row.metric:<9}  {BASES[row.basis]:<19}  {_number(row)}"
+    for limit in overview.limits:
+        yield f"  {limit_line(limit)}"
     if overview.worst_case is not None:
         yield f"  {overview.worst_case}"
 

@@ -16,6 +16,7 @@ from monitor.domain.people import Role
 from monitor.domain.settings import MonitorSettings
 from monitor.domain.visible import clean
 from monitor.presentation.classes import block_lines
+from monitor.presentation.limit_comparisons import headline_text
 from monitor.rounds.delivery import deliver
 from monitor.rounds.round_page import read_page
 from monitor.service.pages.sessions import WebSession
@@ -128,7 +129,7 @@ def assert_pages_say_what_commands_say(scene, state, capsys):
     assert standing.status == state
     assert f"1 monitor: 1 {state}" in card
     for page in (one, card):
-        assert state in page
+        assert words(headline_text(standing.status, standing.limits)) in page
         for sentence in [*standing.problems, *standing.concerns]:
             assert words(sentence) in page
     assert [part for line in status[1:] for part in cells(line) if part not in one] == []

@@ -9,9 +9,10 @@ from monitor.domain.alerting import StoredAlert
 from monitor.domain.report import EstimateRow, Status
 from monitor.domain.settings import Bound, MonitorSettings
 from monitor.hooks.context import body
-from monitor.presentation.alerts import open_alert_line, recovery_sentence
+from monitor.presentation.alerts import limit_line, open_alert_line, recovery_sentence
 from monitor.presentation.delivery import waiting_sentence
 from monitor.presentation.estimates import BASES, reason_text
+from monitor.presentation.limit_comparisons import colour_status, headline_text
 from monitor.presentation.numbers import bound_text, interval_text, span_text
 from monitor.presentation.status import last_estimate_line, learning_lines, next_round_line
 
@@ -34,6 +35,9 @@ def card_of(
     of_metric = {name: [row for row in overview.estimates if row.metric == name] for name in SHOWN}
     return {
         "overview": overview,
+        "headline": headline_text(overview.status, overview.limits),
+        "colour": colour_status(overview.status, overview.limits),
+        "limits": [limit_line(limit) for limit in overview.limits],
         "last": last,
         "metrics": [_metric(settings, name, rows) for name, rows in of_metric.items() if rows],
         "alerts": [_open_alert(alert, overview, mlflow) for alert in overview.alerts],
