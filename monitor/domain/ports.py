@@ -164,6 +164,14 @@ class JoinsTruth(Protocol):
 
 
 @runtime_checkable
+class TimesPredictions(Protocol):
+    """A source that can look up when some items were predicted."""
+
+    def prediction_times(self, ids: Sequence[str], window: Window) -> Mapping[str, datetime]:
+        """Return the earliest prediction time of each id in the window."""
+
+
+@runtime_checkable
 class ExcludesRows(Protocol):
     """A source that may leave out rows by the values of some columns."""
 
@@ -212,6 +220,9 @@ class ReadsTruth(Protocol):
 
     def positive_since(self, ids: Collection[str]) -> Mapping[str, datetime]:
         """Return when some items were known to be positive, of those whose rows tell."""
+
+    def label_times(self, ids: Collection[str]) -> Mapping[str, datetime]:
+        """Return when the labels of some items became known, of those whose rows tell."""
 
 
 class Aliases(Protocol):

@@ -428,6 +428,21 @@ class ColumnLabeler:
             if of_item and 0 < min(of_item) <= latest
         }
 
+    def label_times(self, ids: Collection[str]) -> dict[str, datetime]:
+        """Return when the labels of some items became known, of those whose rows tell."""
+        rows = {} if self.settings.time is None else self._within(lambda: self.truths.of(ids))
+        latest = self._latest()
+        newest = {
+            item: max(row.known for row in of_item)
+            for item, of_item in rows.items()
+            if self._newest_values(of_item)
+        }
+        return {
+            item: datetime.fromtimestamp(at / 1_000_000, UTC)
+            for item, at in newest.items()
+            if 0 < at <= latest
+        }
+
     def close(self, round_name: str) -> None:
         """Do nothing: nothing was shown."""
 

@@ -77,6 +77,17 @@ def late_labels_sentence(
     )
 
 
+def older_labels_sentence(older: int, labels: int, example: tuple[str, datetime, datetime]) -> str:
+    """State how many labels became known before the prediction they are joined with."""
+    item, labeled_at, predicted_at = example
+    return (
+        f"{older} of {labels} labels became known (labeling.time) before their prediction, such as "
+        f"that of {item!r}: known {minute_text(labeled_at)}, predicted {minute_text(predicted_at)} "
+        "UTC. A label of an earlier prediction by the same id tells nothing of this one: make ids "
+        "unique to a prediction, unless these labels are facts that do not change"
+    )
+
+
 def near_misses_sentence(near: Sequence[NearMiss], *, items: int, refused: bool) -> str:
     """Report how many items have a label only by an id in another form, with an example."""
     counts = Counter({miss.item: miss.difference for miss in near}.values())

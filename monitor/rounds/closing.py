@@ -22,6 +22,7 @@ from monitor.rounds.estimation.tally import classes_without_label, lacks_second_
 from monitor.rounds.labels import truth_reach
 from monitor.rounds.labels.collect import send
 from monitor.rounds.labels.late_labels import OLDEST, late_labels_concern
+from monitor.rounds.labels.older_labels import older_labels_concern
 from monitor.rounds.labels.truth_reach import TruthReader
 from monitor.rounds.provisional import follow_labels, showed_estimate
 from monitor.rounds.sampling.round_sample import hand_out_rest, is_due
@@ -231,11 +232,15 @@ def _concerns_of(
         truth_reach.refuse_unreached(context, reader, state.round.window, flagged)
     assumed = {None, Answer.NEGATIVE} if labeler.missing_is_negative else {None}
     unmatched = [id_ for id_, answer in answers.items() if answer in assumed]
+    counted = []
     if census is not None and any(census.size(cell) for cell in census.strata):
-        unmatched += truth_reach.some_ids(context, reader, state.round.window)
+        counted = truth_reach.some_ids(context, reader, state.round.window)
+    unmatched += counted
     yield "label_ids", truth_reach.near_misses_concern(context, labeler, unmatched)
     unanswered = [id_ for id_, answer in answers.items() if answer is None]
     yield "contradictions", truth_reach.contradictions_concern(labeler, unanswered)
+    ids = sorted({*own, *counted})
+    yield "older_labels", older_labels_concern(context, labeler, ids, state.round.window)
     yield "late_labels", _late_labels(context, state.round, reader)
     if census is not None and census.unclear:
         yield "contradictions", label_texts.unclear_sentence(census.unclear)

@@ -128,6 +128,12 @@ class Query(RowQuery):
         shown = [self._seen(name, is_picture=is_picture) for name, is_picture in self.shown]
         return self._from(self._id, *shown).where(self._in(window), self._may_be(ids))
 
+    def first_times(self, ids: Collection[Any], window: Window) -> Select[Any]:
+        """Find the earliest time of the rows that may have one of these ids."""
+        rows = self._from(self._id.label("id"), self._t.label("t"))
+        chosen = rows.where(self._in(window), self._may_be(ids)).subquery()
+        return select(chosen.c.id, self.times.read(func.min(chosen.c.t))).group_by(chosen.c.id)
+
     def truths(self, value: str, ids: Collection[Any] | None, *, timed: bool) -> Select[Any]:
         """Find the values of the rows that may have one of these ids, or all, with the newest time.
 

@@ -27,6 +27,8 @@ from monitor.sources.table_settings import Columns, TableSettings
 from monitor.sources.table_truths import Row, TableTruths, joined_items, padded
 
 if TYPE_CHECKING:
+    from sqlalchemy import Select
+
     from monitor.sources.sql_table import TableInfo
 
 _OF_ONE_MONITOR = {"columns", "threshold", "positive", "negative", "challenger", "timeout"}
@@ -211,6 +213,19 @@ class TableSource:
             lambda reading, query: self._shown_items(reading, query, ids, window), window
         )
 
+    def prediction_times(self, ids: Sequence[str], window: Window) -> Mapping[str, datetime]:
+        """Return the earliest prediction time of each id in the window."""
+
+        def read(reading: Reading, query: Query) -> dict[str, datetime]:
+            def statement(stored: Sequence[object]) -> Select[Any]:
+                return query.first_times(stored, window)
+
+            rows = self._rows_of(reading, query, ids, statement)
+            place, columns, instant = self.place, self.settings.columns, query.times.instant
+            return {id_: datetime_of(place, columns, instant(at)) for id_, at in rows}
+
+        return self.read_window(read, window) if ids else {}
+
     def span(self) -> tuple[datetime, datetime] | None:
         """Return the earliest and latest prediction time, or None if there are no rows."""
 
@@ -314,15 +329,26 @@ class TableSource:
         """Make what builds the statements."""
         return Query(table, self.settings, times, shown)
 
-    def _shown_items(
-        self, reading: Reading, query: Query, ids: Sequence[str], window: Window
-    ) -> dict[str, Shown]:
+    def _rows_of(
+        self,
+        reading: Reading,
+        query: Query,
+        ids: Sequence[str],
+        statement: Callable[[Sequence[object]], Select[Any]],
+    ) -> list[tuple[Any, ...]]:
+        """Read the rows of some ids, by as many statements as these need."""
         rows: list[tuple[Any, ...]] = []
         for start in range(0, len(ids), self.most_ids):
             expected = set(ids[start : start + self.most_ids])
             if stored := query.stored(expected):
-                result = reading.connection.execute(query.show(stored, window))
+                result = reading.connection.execute(statement(stored))
                 rows += [tuple(row) for row in result if row[0] in expected]
+        return rows
+
+    def _shown_items(
+        self, reading: Reading, query: Query, ids: Sequence[str], window: Window
+    ) -> dict[str, Shown]:
+        rows = self._rows_of(reading, query, ids, lambda stored: query.show(stored, window))
         rows.sort(key=lambda row: [(value is None, value) for value in row])
         first: dict[str, Sequence[Any]] = {}
         for key, *values in rows:

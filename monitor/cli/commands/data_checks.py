@@ -25,6 +25,7 @@ from monitor.domain.values import listed
 from monitor.presentation.judge import verdicts_text
 from monitor.presentation.numbers import minute_text, plural
 from monitor.rounds.labels.late_labels import late_labels_concern
+from monitor.rounds.labels.older_labels import older_labels_concern
 from monitor.rounds.labels.truth_reach import (
     ClassReach,
     Reach,
@@ -256,10 +257,11 @@ def check_truth(
             refuse_unreached(context, reader, window)
     near = near_misses_concern(context, labeler, ids)
     unclear = contradictions_concern(labeler, ids)
+    older = older_labels_concern(context, labeler, ids, window)
     warnings = (
         *warnings,
         *_join_warnings(join),
-        *(sentence for sentence in (near, unclear) if sentence is not None),
+        *(sentence for sentence in (near, unclear, older) if sentence is not None),
         *_class_warnings(context, reader, join),
         *inverted_warnings(reader, frame, reach, labeler.labels_of),
         *_unmatched_warnings(context, labeler),

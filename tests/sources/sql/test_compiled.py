@@ -117,6 +117,7 @@ def statements(name):
         "values that the config does not name": query.unknown(WEEK, 20),
         "span": query.span(),
         "what people see": query.show(["a", "b"], WEEK),
+        "times of some ids": query.first_times(["a", "b"], WEEK),
         "truth of some ids": query.truths("order", ["a", "b"], timed=True),
         "values of the truth": query.values("order"),
         "first ids": query.ids(3, "first"),

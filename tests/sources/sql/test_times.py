@@ -13,7 +13,7 @@ from monitor.domain.model import BadRow, Window
 from monitor.domain.truth import TruthColumns
 from monitor.sources.sql_times import first_local, local_times
 from tests.sources.prediction_files import TWO, WEEK, refused
-from tests.sources.sql.databases import also_in_files, drawn, source_of
+from tests.sources.sql.databases import also_in_files, drawn, make_table, source_of
 
 NAIVE = {
     "postgresql": "timestamp",
@@ -235,6 +235,25 @@ def test_a_time_that_no_calendar_has_is_in_no_window_and_tells_of_no_truth_when(
     day = datetime(2026, 3, 3, tzinfo=UTC)
     assert (frame.rows, source.span()) == (1, (day, day))
     assert [truths[each][0].known > 0 for each in ("0", "1")] == [True, False]
+
+
+def test_the_earliest_time_of_an_id_in_the_window_is_its_prediction_time(place):
+    days = [("a", 3), ("a", 5), ("b", 4), ("c", 4), ("a", 30)]
+    usual = {"score": 0.9, "text": "", "country": "CZ", "predicted": True}
+    make_table(
+        place,
+        [
+            {"id": item, "time": datetime(2026, 3, day, 7, tzinfo=UTC), **usual}
+            for item, day in days
+        ],
+    )
+
+    times = source_of(place).prediction_times(["a", "b", "missing"], WEEK)
+
+    assert times == {
+        "a": datetime(2026, 3, 3, 7, tzinfo=UTC),
+        "b": datetime(2026, 3, 4, 7, tzinfo=UTC),
+    }
 
 
 def test_the_first_and_the_last_day_of_the_calendar_have_a_span_in_every_zone(place):

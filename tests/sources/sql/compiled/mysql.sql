@@ -68,6 +68,12 @@ SELECT replace(convert(mails.scored.`mail id` using utf8mb4) collate utf8mb4_090
 FROM mails.scored
 WHERE convert(mails.scored.tenant using utf8mb4) collate utf8mb4_0900_bin IN (%s, %s, %s, %s) AND mails.scored.scored_at >= %s AND mails.scored.scored_at < %s AND mails.scored.`mail id` IN (%s, %s);
 
+-- times of some ids
+SELECT anon_1.id, min(anon_1.t) AS min_1
+FROM (SELECT replace(convert(mails.scored.`mail id` using utf8mb4) collate utf8mb4_0900_bin, char(0 using utf8mb4), concat(char(92 using utf8mb4), 'x00')) AS id, mails.scored.scored_at AS t
+FROM mails.scored
+WHERE convert(mails.scored.tenant using utf8mb4) collate utf8mb4_0900_bin IN (%s, %s, %s, %s) AND mails.scored.scored_at >= %s AND mails.scored.scored_at < %s AND mails.scored.`mail id` IN (%s, %s)) AS anon_1 GROUP BY anon_1.id;
+
 -- truth of some ids
 SELECT anon_1.id, anon_1.value, max(anon_1.t) AS max_1, NULL AS anon_2
 FROM (SELECT replace(convert(mails.scored.`mail id` using utf8mb4) collate utf8mb4_0900_bin, char(0 using utf8mb4), concat(char(92 using utf8mb4), 'x00')) AS id, coalesce(nullif(trim(convert((mails.scored.`order` + 0) using utf8mb4) collate utf8mb4_0900_bin), %s), %s) AS value, CASE WHEN (mails.scored.scored_at BETWEEN %s AND %s) THEN mails.scored.scored_at END AS t

@@ -66,6 +66,12 @@ SELECT cast(mails.scored."mail id" as varchar(65535)) AS anon_1, cast(mails.scor
 FROM mails.scored
 WHERE cast(mails.scored.tenant as varchar(65535)) IN (%(param_1_1)s::VARCHAR, %(param_1_2)s::VARCHAR, %(param_1_3)s::VARCHAR, %(param_1_4)s::VARCHAR) AND mails.scored.scored_at >= %(param_2)s::TIMESTAMP WITH TIME ZONE AND mails.scored.scored_at < %(param_3)s::TIMESTAMP WITH TIME ZONE AND mails.scored."mail id" IN (%(mail_id_1_1)s::VARCHAR, %(mail_id_1_2)s::VARCHAR);
 
+-- times of some ids
+SELECT anon_1.id, min(anon_1.t) AS min_1
+FROM (SELECT cast(mails.scored."mail id" as varchar(65535)) AS id, mails.scored.scored_at AS t
+FROM mails.scored
+WHERE cast(mails.scored.tenant as varchar(65535)) IN (%(param_1_1)s::VARCHAR, %(param_1_2)s::VARCHAR, %(param_1_3)s::VARCHAR, %(param_1_4)s::VARCHAR) AND mails.scored.scored_at >= %(param_2)s::TIMESTAMP WITH TIME ZONE AND mails.scored.scored_at < %(param_3)s::TIMESTAMP WITH TIME ZONE AND mails.scored."mail id" IN (%(mail_id_1_1)s::VARCHAR, %(mail_id_1_2)s::VARCHAR)) AS anon_1 GROUP BY anon_1.id;
+
 -- truth of some ids
 SELECT anon_1.id, anon_1.value, max(anon_1.t) AS max_1, NULL AS anon_2
 FROM (SELECT cast(mails.scored."mail id" as varchar(65535)) AS id, coalesce(nullif(trim(case mails.scored."order" when true then 'true' when false then 'false' end), %(nullif_1)s::VARCHAR), %(coalesce_1)s::VARCHAR) AS value, CASE WHEN (mails.scored.scored_at BETWEEN %(param_1)s::TIMESTAMP WITH TIME ZONE AND %(param_2)s::TIMESTAMP WITH TIME ZONE) THEN mails.scored.scored_at END AS t

@@ -65,6 +65,12 @@ SELECT cast(mails.scored."mail id" as varchar) AS anon_1, cast(mails.scored.text
 FROM mails.scored
 WHERE cast(mails.scored.tenant as varchar) IN (:param_1_1, :param_1_2, :param_1_3, :param_1_4) AND mails.scored.scored_at >= :param_2 AND mails.scored.scored_at < :param_3 AND mails.scored."mail id" IN (:mail_id_1_1, :mail_id_1_2);
 
+-- times of some ids
+SELECT anon_1.id, min(anon_1.t) AS min_1
+FROM (SELECT cast(mails.scored."mail id" as varchar) AS id, mails.scored.scored_at AS t
+FROM mails.scored
+WHERE cast(mails.scored.tenant as varchar) IN (:param_1_1, :param_1_2, :param_1_3, :param_1_4) AND mails.scored.scored_at >= :param_2 AND mails.scored.scored_at < :param_3 AND mails.scored."mail id" IN (:mail_id_1_1, :mail_id_1_2)) AS anon_1 GROUP BY anon_1.id;
+
 -- truth of some ids
 SELECT anon_1.id, anon_1.value, max(anon_1.t) AS max_1, NULL AS anon_2
 FROM (SELECT cast(mails.scored."mail id" as varchar) AS id, coalesce(nullif(trim(cast(mails.scored."order" as varchar)), :nullif_1), :coalesce_1) AS value, CASE WHEN (mails.scored.scored_at BETWEEN :param_1 AND :param_2) THEN mails.scored.scored_at END AS t
