@@ -153,13 +153,17 @@ def of_rounds(design: Asked, most: int, replicates: int, *, seed: int) -> tuple[
     return held / replicates, half / replicates
 
 
-def pooled_matrix(rounds: list[Counts]) -> Matrix:
-    """Draw the matrix of the last of some rounds, as the monitor pools them."""
+def pooled_matrix(rounds: list[Counts], cells: Whole | None = None) -> Matrix:
+    """Draw the matrix of the last of some rounds, as the monitor pools them.
+
+    ``cells`` are the score cells of the strata, those of the first phase if not given.
+    """
     nothing = np.zeros(len(rounds[0].size), dtype=np.int64)
     settings = Pooling()
     counted = [Completed(each, nothing) for each in rounds]
     phase = rounds[0].first_phase
-    cells = np.arange(len(nothing)) if phase is None else phase.parent
+    if cells is None:
+        cells = np.arange(len(nothing)) if phase is None else phase.parent
     [state] = history_states(counted, None, settings, cells=cells, since=len(rounds) - 1)
     laws = (
         with_robust_weight(

@@ -34,8 +34,9 @@ With one cell m is its number of labels, and all is as without cells. Earlier ro
 with the *present* sizes, so a window whose scores moved does not change the rate that is pooled
 (direct standardisation).
 
-Where a judge was asked about a sample only, the sizes :math:`N_h` are estimated, and their noise is
-part of V (``double_sampling``, at the rates :math:`\tilde\pi_g`).
+The rate is that of the process which the window is a draw of, so the noise of the shares
+:math:`W_h` is part of V (``double_sampling``, at the rates :math:`\tilde\pi_g`). For the window's
+own items it is only where a judge was asked about a sample: sizes :math:`N_h` are then estimates.
 
 Of a window the labeled items are known, and the number of positives among the L others is
 :math:`\mathrm{Binomial}(L, \pi)`. That varies by :math:`L\pi(1-\pi)`, while strata let it vary by
@@ -125,7 +126,7 @@ def rest_of_class(
     >>> float(rest_of_class([400, 400], [100, 100], [0, 100]).by_chance.round())
     8.0
     """
-    groups = _grouped(unlabeled, labeled, positive, first_phase, of_the_rest=True)
+    groups = _grouped(unlabeled, labeled, positive, first_phase, in_window=True)
     worth, rate, within = _plain_labels(groups, PRIOR)
     labels = np.maximum(worth, 1e-9)
     doubt = np.maximum(1 / labels - (1 - within) / max(groups.items, 1.0), 1 / MOST_LABELS)
@@ -151,7 +152,7 @@ def unseen_answers(
     That is the share of V that the prior makes up, 0 without an answer; and how far one label
     moves the class's rate in the group to which the prior adds most. Of one round, ``(C,)``.
     """
-    groups = _grouped(size, labeled, positive, first_phase)
+    groups = _grouped(size, labeled, positive, first_phase, in_window=first_phase is None)
     weight, rate, worth = groups.weight, groups.rate, groups.worth
     doubted = _doubted(rate, worth, PRIOR)
     variance = float(_variance(groups, doubted))
@@ -230,14 +231,14 @@ def _grouped(
     positives: ArrayLike,
     first_phase: FirstPhase | None,
     *,
-    of_the_rest: bool = False,
+    in_window: bool = False,
 ) -> _Groups:
     size, labeled, positive, held = _checked(items, answers, positives)
     shares = closed = None
-    if first_phase is not None:
+    if first_phase is not None or not in_window:
         n, y = np.broadcast_arrays(np.asarray(answers, float), np.asarray(positives, float))
-        drawn = n[(0,) * (n.ndim - 1)] if of_the_rest else 0.0
-        shares = ShareNoise.of(first_phase, np.asarray(items, float) + drawn, in_window=of_the_rest)
+        drawn = n[(0,) * (n.ndim - 1)] if in_window else 0.0
+        shares = ShareNoise.of(first_phase, np.asarray(items, float) + drawn, in_window=in_window)
         closed = np.divide(y, n, out=np.zeros(n.shape), where=n > 0)
     group = groups_of_cells(labeled)
     shape = (*labeled.shape[:-1], int(group.max(initial=0)) + 1)
@@ -282,7 +283,7 @@ def _plain_labels(groups: _Groups, prior: float) -> tuple[Floats, Floats, Floats
 
 
 def _variance(groups: _Groups, doubted: Floats) -> Floats:
-    """V of the class's rate: from its answers, and from the shares where these are estimated."""
+    """V of the class's rate: from its answers, and from the shares where these are a draw."""
     spread = groups.weight**2 * (doubted * (1 - doubted))
     each = spread * _unbiased(groups.answers) / np.maximum(groups.worth, 1e-9)
     variance = np.asarray(each.sum(axis=-1))

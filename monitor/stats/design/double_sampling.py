@@ -1,4 +1,4 @@
-r"""Noise of the shares of a judge's verdicts, where the judge was asked about a sample only.
+r"""Noise of the shares of strata: of verdicts by a sample, and of a window by its process.
 
 Of the :math:`N_h` items of score cell h a uniform first-phase sample of :math:`m_h` is judged, and
 people label among those: double sampling for stratification (Neyman, "Contribution to the theory of
@@ -11,9 +11,15 @@ variance that labels leave comes the variance of the shares. Of the positives of
 
 (the second part of the estimator of J. N. K. Rao, "On double sampling for stratification and
 analytical surveys", *Biometrika* 60, 1973, doi:10.1093/biomet/60.1.125). For the items of the
-window :math:`f_h = 1 - m_h/N_h`; for the rate behind them :math:`f_h = 1`, since its shares are of
-all items to come. Where all of a cell was judged its sizes are counted, and
-:math:`f_h = 0` for both, as for a judge that is a column of the source.
+window :math:`f_h = 1 - m_h/N_h`, which is 0 where all of a cell is judged: a column of the source.
+
+The rate is one of the process that windows are drawn from, and the window is a first-phase sample
+of that. So for the rate :math:`f_h = 1` for every judge, and the score cells of a class of
+:math:`N = \sum_h N_h` items have shares of their own, which add
+
+.. math:: \frac{N^2}{N - 1} \sum_h \frac{N_h}{N} (p_h - p)^2, \qquad p = \sum_h \frac{N_h}{N} p_h.
+
+Where all is judged both terms are together that of one sample of N items, however it is cut.
 
 Here :math:`p_{hv}` are the rates of groups of cells (``cell_counts``). Their own noise makes the
 term larger by :math:`\sum_v s_{hv}(1 - s_{hv}) \mathrm{Var}(p_{hv})/m_h`, which Rao subtracts.
@@ -36,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def share_covariance(
-    first_phase: FirstPhase, size: ArrayLike, of_item: Floats, *, in_window: bool = False
+    first_phase: FirstPhase | None, size: ArrayLike, of_item: Floats, *, in_window: bool = False
 ) -> Floats:
     """Covariance of K totals over all strata that the noise of the shares makes, shape ``(K, K)``.
 
@@ -70,21 +76,36 @@ def share_variances(
 class ShareNoise:
     """Shares of the strata of one class, and what their noise weighs.
 
-    ``share`` is :math:`s_{hv}` in the parent of each stratum, shape ``(parents, C)``, 0 in the
-    others; ``factor`` is :math:`N_h^2 f_h / (m_h - 1)` of each parent.
+    ``share`` is :math:`s_{hv}` in the parent of each stratum, 0 in the others, and, for the rate,
+    its share of the class in a last row; shape ``(rows, C)``. ``factor`` is what the variance
+    within each row weighs: :math:`N_h^2 f_h / (m_h - 1)` of a parent, less what the last row has
+    of that already.
     """
 
     share: Floats
     factor: Floats
 
     @classmethod
-    def of(cls, first_phase: FirstPhase, size: ArrayLike, *, in_window: bool) -> ShareNoise:
-        """Take the strata of a class, whose items by estimate are ``size``, shape ``(C,)``."""
-        cell = first_phase.parent == np.unique(first_phase.parent)[:, np.newaxis]
-        judged, items = (cell @ np.asarray(each, float) for each in (first_phase.judged, size))
-        share = cell * first_phase.judged / np.maximum(judged, 1)[:, np.newaxis]
-        open_share = np.where(judged < items, 1 - in_window * judged / np.maximum(items, 1), 0.0)
-        return cls(share, items**2 * open_share / np.maximum(judged - 1, 1))
+    def of(cls, first_phase: FirstPhase | None, size: ArrayLike, *, in_window: bool) -> ShareNoise:
+        """Take the strata of a class, whose items by estimate are ``size``, shape ``(C,)``.
+
+        Without a first phase all of them are counted.
+        """
+        items = np.asarray(size, float)
+        total = float(items.sum())
+        share, factor = np.zeros((0, items.size)), np.zeros(0)
+        of_class = total**2 / max(total - 1, 1.0)
+        if first_phase is not None:
+            cell = first_phase.parent == np.unique(first_phase.parent)[:, np.newaxis]
+            judged, held = (cell @ np.asarray(each, float) for each in (first_phase.judged, size))
+            share = cell * first_phase.judged / np.maximum(judged, 1)[:, np.newaxis]
+            is_open = 1 - in_window * np.minimum(judged / np.maximum(held, 1), 1.0)
+            factor = held**2 * is_open / np.maximum(judged - 1, 1)
+            factor -= (not in_window) * np.minimum(factor, of_class * held / max(total, 1.0))
+        if in_window:
+            return cls(share, factor)
+        whole = items[np.newaxis] / max(total, 1.0)
+        return cls(np.vstack([share, whole]), np.append(factor, of_class))
 
     def variance(self, rates: Floats) -> Floats:
         """Variance of the number of positives at the rates of the strata, shape ``(..., C)``."""

@@ -208,6 +208,35 @@ _FORMULAS: dict[str, tuple[_Row, bool, bool]] = {
 }
 """Rows of the table, and whether the window must hold flagged, and passed items."""
 
+
+def per_item(limit: Limit, is_flagged: Bools) -> tuple[Floats, Floats]:
+    r"""C and D of the items of each stratum, ``(H,)``: the table with the sizes taken out.
+
+    For all sizes :math:`c_h` is in proportion to :math:`W_h C_h`, and d to :math:`\sum_h W_h D_h`.
+
+    >>> c, d = per_item(Limit("precision", 0.8, "at_least"), np.array([True, False]))
+    >>> c.tolist(), d.tolist()
+    ([1.0, 0.0], [0.8, 0.0])
+    """
+    direct = limit.direct()
+    value, beta = direct.value, _beta(direct.metric)
+    of_f_beta = 1 + beta**2 * (1 - value), -(beta**2) * value, value, 0.0
+    c_up, c_down, d_up, d_down = {
+        "precision": (1.0, 0.0, value, 0.0),
+        "recall": (1 - value, -value, 0.0, 0.0),
+        "specificity": (value, value - 1, value, value - 1),
+        "npv": (0.0, -1.0, 0.0, value - 1),
+        "prevalence": (1.0, 1.0, value, value),
+        "accuracy": (1.0, -1.0, value, value - 1),
+        "f_beta": of_f_beta,
+    }[family(direct.metric)]
+    sign = 1.0 if direct.side == "at_least" else -1.0
+    return (
+        sign * np.where(is_flagged, c_up, c_down),
+        sign * np.where(is_flagged, d_up, d_down),
+    )
+
+
 WATCHABLE = tuple("f1" if name == "f_beta" else name for name in (*_FORMULAS, *_MIRRORED))
 """Metrics that can carry a limit; so can ``f2``, ``f0.5`` and so on."""
 

@@ -7,9 +7,9 @@ given :math:`F_1`, and the labels of wave 2 are new draws at the same rates, so 
 
 .. math:: E[e_1 e_2] = E\big[e_1\,E[e_2 \mid F_1]\big] \le E[e_1] \le 1
 
-for all rates that keep the limit, by the bound of ``e_detector`` once given :math:`F_1` and once
-without. It holds for any rule for the sizes of wave 2, and in the same way for the factor of
-``recovery``, which is the detector's turned round.
+for all rates that keep the limit, by the bound of ``random_shares`` once given :math:`F_1` and once
+without. It holds for any rule by which a fixed total of labels is spread in wave 2, and in the same
+way for evidence of recovery, which is the detector's turned round.
 
 Missing answers of a wave count in favor of the limit, so that each factor is at most that of the
 full wave. The guess for wave 2 rests on the answers to wave 1 that there are: the promise holds
@@ -25,15 +25,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
-
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import ERRORS
-from monitor.stats.detection.e_detector import log_e_path
-from monitor.stats.detection.first_phase import log_e_of_first_phase
 from monitor.stats.detection.half_space import Limit
+from monitor.stats.detection.random_shares import log_e_path_of_shares
 from monitor.stats.detection.recovery import ERRORS as WITHIN
-from monitor.stats.detection.recovery import log_recovery_factor, opposite
+from monitor.stats.detection.recovery import opposite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,18 +62,11 @@ def log_e_path_of_waves(
     missing
         Of each wave and block the items without an answer, by stratum; none if not given.
     earlier
-        Rounds of the same strata before this one, in slot order; what ``first_phase`` chooses its
-        bet by, where sizes are estimated.
+        Rounds of the same strata before this one, in slot order; what ``random_shares`` chooses
+        its bets by.
     """
-    absent = _each(missing, waves)
-    if waves[0][-1].first_phase is not None:
-        lost = [None if each is None else each[-1] for each in absent]
-        whole = [blocks[-1] for blocks in waves]
-        return log_e_of_first_phase(limit, whole, rates, lost, earlier, ERRORS)[np.newaxis]
-    path = [np.zeros((1, len(ERRORS)))]
-    for blocks, guess, each in zip(waves, rates, absent, strict=True):
-        path.append(path[-1][-1] + log_e_path(limit, blocks, guess, missing=each))
-    return np.concatenate(path[1:])
+    path = log_e_path_of_shares(limit, waves, rates, _each(missing, waves), earlier, ERRORS)
+    return path if waves[0][-1].first_phase is None else path[-1:]
 
 
 def log_recovery_of_waves(
@@ -87,15 +77,10 @@ def log_recovery_of_waves(
     earlier: Sequence[Counts] = (),
 ) -> float:
     """Log e of a round in waves that the metric of an alert keeps its limit again; as above."""
-    if waves and waves[0].first_phase is not None:
-        absent, errors = _each(missing, waves), (WITHIN,)
-        return float(
-            log_e_of_first_phase(opposite(limit), waves, rates, absent, earlier, errors)[0]
-        )
-    return sum(
-        log_recovery_factor(limit, wave, guess, missing=lost)
-        for wave, guess, lost in zip(waves, rates, _each(missing, waves), strict=True)
-    )
+    lost = [None if each is None else [each] for each in _each(missing, waves)]
+    blocks = [[wave] for wave in waves]
+    path = log_e_path_of_shares(opposite(limit), blocks, rates, lost, earlier, (WITHIN,))
+    return float(path[-1, 0])
 
 
 def _each(missing: Sequence[_T] | None, waves: Sequence[object]) -> Sequence[_T | None]:

@@ -161,7 +161,7 @@ def test_where_all_verdicts_are_counted_an_fpr_has_the_evidence_of_a_classifiers
 
     before, counted = (as_classifier(each, STRATA) for each in (earlier, now))
     limit, window = Limit(JUDGE_METRICS["judge_fpr"], 0.03, "at_most"), [counted.counts]
-    rest = [guess([before.counts])], [counted.missing]
+    rest = [guess([before.counts])], [counted.missing], [before.counts]
     assert mine.log_e == pytest.approx(log_e_of_waves(limit, window, *rest), rel=1e-9)
     assert mine.log_recovery == pytest.approx(log_recovery_of_waves(limit, window, *rest), rel=1e-9)
     assert mine.log_e[0] != 0

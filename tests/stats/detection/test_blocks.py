@@ -194,5 +194,8 @@ def test_the_second_wave_goes_on_where_the_first_ended():
 
     path = log_e_path_of_waves(RECALL, [one, two], [GUESS, GUESS])
 
-    first, second = log_e_path(RECALL, one, GUESS), log_e_path(RECALL, two, GUESS)
-    assert path.tolist() == [*first.tolist(), *(first[-1] + second).tolist()]
+    whole = log_e_path_of_waves(RECALL, [one[-1:], two[-1:]], [GUESS, GUESS])
+    assert len(path) == len(one) + len(two)
+    assert path[len(one) - 1] == pytest.approx(whole[0])
+    assert path[-1] == pytest.approx(whole[-1])
+    assert (path[len(one) :].max(axis=0) > path[len(one) - 1]).all()

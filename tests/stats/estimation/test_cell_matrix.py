@@ -49,12 +49,20 @@ def test_many_labels_are_worth_what_the_variance_of_the_stratified_estimate_says
     labeled = np.array([30_000.0, 50_000.0, 40_000.0])
     rates = np.array([0.002, 0.1, 0.6])
 
-    found = cell_counts(SIZE, labeled, labeled * rates)
+    found = cell_counts(SIZE * 10**7, labeled, labeled * rates)
 
     weight = SIZE / SIZE.sum()
     mean, variance = weight @ rates, weight**2 @ (rates * (1 - rates) / labeled)
     assert found.labeled[0] == pytest.approx(mean * (1 - mean) / variance, rel=1e-3)
     assert found.labeled[0] > 1.5 * labeled.sum()  # the cells are worth something
+
+
+def test_a_window_of_counted_cells_knows_the_rate_as_well_as_all_of_its_items_at_most():
+    labeled, rates = np.array([3e5, 5e5, 4e5]), np.array([0.0, 0.0, 1.0])
+
+    found = cell_counts(SIZE, labeled, labeled * rates)
+
+    assert found.labeled[0] == pytest.approx(SIZE.sum() - 1, rel=1e-2)
 
 
 def test_groups_follow_the_numbers_of_answers_and_have_ten_at_least():

@@ -1,4 +1,4 @@
-"""Evidence where a judge was asked about a sample only: its mean, enumerated, and its power."""
+"""Evidence where sizes of strata are a draw: its mean, enumerated, its bets, and its power."""
 
 import itertools
 from dataclasses import replace
@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 
 from benchmarks.first_phase import Asked, without
-from monitor.stats.core.counts import FirstPhase
+from monitor.stats.core.counts import Counts, FirstPhase
 from monitor.stats.detection.alternatives import WEIGHTS, guess
 from monitor.stats.detection.e_detector import log_e_factor
-from monitor.stats.detection.half_space import Limit
+from monitor.stats.detection.half_space import Limit, half_space, per_item
 from monitor.stats.detection.recovery import opposite
 from monitor.stats.detection.waves import log_recovery_of_waves
 from tests.stats.detection.test_waves import log_e_of_waves
@@ -141,38 +141,144 @@ def test_a_first_round_says_nothing_and_an_e_value_of_counted_sizes_is_refused()
         log_e_factor(PRECISION, counts, GUESS)
 
 
-def test_the_bet_does_not_depend_on_the_first_phase_of_the_round():
-    """With nothing labeled log e is K d less what is worst: the same K shows as the same log e."""
-    one, other = np.array([1, 2, 1, 1]), np.array([2, 1, 2, 0])
-    labeled = np.array([0, 0, 1, 0])
-
-    mine, theirs = (
-        log_e_of_waves(PRECISION, [wave(each, labeled, 0 * labeled)], [GUESS], None, [BEFORE])
-        for each in (one, other)
-    )
-
-    assert mine == pytest.approx(theirs, rel=1e-12)
-    assert (mine < 0).all()
-
-
-def test_where_all_is_judged_evidence_is_that_of_counted_sizes_with_the_bet_of_earlier_rounds():
-    def counts(labeled, positive, judged):
-        return of_strata(
-            [120, 280, 3600, 400],
-            labeled,
-            positive,
-            UP,
-            judged and FirstPhase(np.array([120, 280, 3600, 400]), PARENT),
-        )
+def test_where_all_is_judged_evidence_is_that_of_a_column_of_verdicts():
+    def counts(labeled, positive):
+        phase = FirstPhase(np.array([120, 280, 3600, 400]), PARENT)
+        return of_strata([120, 280, 3600, 400], labeled, positive, UP, phase)
 
     rows = ([20, 30, 60, 40], [8, 24, 1, 20])
-    earlier, now = counts(*rows, judged=True), counts(rows[0], [6, 18, 2, 26], judged=True)
+    earlier, now = counts(*rows), counts(rows[0], [6, 18, 2, 26])
     rates = guess([earlier])
 
     mine = log_e_of_waves(RECALL, [now], [rates], None, [earlier])
 
-    theirs = log_e_factor(RECALL, without(now), rates)
-    assert mine == pytest.approx(theirs, rel=1e-6)
+    theirs = log_e_of_waves(RECALL, [without(now)], [rates], None, [without(earlier)])
+    assert mine == pytest.approx(theirs, rel=1e-12)
+    assert theirs.max() > 1
+
+
+# --- a column of verdicts, or scores: the whole window is a draw of the process -------------------
+
+SMALL = 3  # items of an enumerated window
+COLUMN = of_strata([1, 2, 8, 9], [1, 2, 4, 4], [0, 2, 0, 3], UP)
+
+
+def windows(chance):
+    """All sizes of a window of a few items, each with its probability."""
+    sizes = [of for of in itertools.product(range(SMALL + 1), repeat=4) if sum(of) == SMALL]
+    return [(np.array(of), stats.multinomial.pmf(of, SMALL, chance)) for of in sizes]
+
+
+def by_size(size):
+    """Labels by a rule of the worst kind, which follows the sizes."""
+    return np.minimum(size, [1, 2, 1, 1] if size[1] > size[0] else [2, 1, 0, 1])
+
+
+def mean_over_sizes(chance, rates, log_e, plan=by_size):
+    """Mean over windows of a process and their labels, enumerated."""
+    mean = np.zeros(3)
+    for size, of_size in windows(chance):
+        labeled = plan(size)
+        for positive, given_size in answers(labeled, rates):
+            counts = Counts(size, labeled, positive, UP)
+            mean += of_size * given_size * np.exp(log_e(counts))
+    return mean
+
+
+def processes(limit):
+    """Chances and rates of strata with the metric exactly at a limit, or above it."""
+    rng = np.random.default_rng(5)
+    for spread in (0.2, 0.999):  # how much the strata say of the answer
+        chance = rng.dirichlet([2, 3, 4, 2])
+        low, high = (1 - spread) / 2, (1 + spread) / 2
+        rates = np.array([low, high, low / 3, high / 3])
+        yield chance, at_least(limit, chance, rates)
+
+
+def at_least(limit, chance, rates):
+    """Move the rates of the flagged up until the metric keeps the limit, if it does not."""
+    c, d = per_item(limit, UP)
+    for by in np.linspace(0, 1, 400):
+        moved = np.where(UP, rates + by * (1 - rates), rates * (1 - by))
+        if chance @ (c * moved - d) >= 0:
+            return moved
+    raise AssertionError(limit)
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        Limit("precision", 0.7, "at_least"),
+        Limit("recall", 0.6, "at_least"),
+        Limit("specificity", 0.5, "at_least"),
+        Limit("accuracy", 0.6, "at_least"),
+    ],
+    ids=str,
+)
+def test_evidence_has_a_mean_of_one_at_most_over_random_sizes_of_strata(limit):
+    rates = guess([COLUMN])
+
+    means = np.array(
+        [
+            mean_over_sizes(
+                chance,
+                truth,
+                lambda counts: log_e_of_waves(limit, [counts], [rates], None, [COLUMN]),
+            )
+            for chance, truth in processes(limit)
+        ]
+    )
+
+    assert means.max() <= 1 + 1e-9
+    assert means.max() > 0.8
+
+
+def test_evidence_that_takes_random_sizes_for_known_ones_has_a_mean_over_one():
+    """What the enumeration would show if shares of verdicts were taken as counted."""
+    limit, rates = Limit("precision", 0.7, "at_least"), guess([COLUMN])
+
+    means = [
+        mean_over_sizes(
+            chance, truth, lambda counts: log_e_factor(limit, counts, rates), plan=np.copy
+        ).max()
+        for chance, truth in processes(limit)
+    ]
+
+    assert max(means) > 1.05
+
+
+@pytest.mark.parametrize("metric", ["precision", "recall", "specificity", "npv", "prevalence"])
+@pytest.mark.parametrize("side", ["at_least", "at_most"])
+def test_items_of_a_limit_add_up_to_its_half_space(metric, side):
+    assert_items_add_up(Limit(metric, 0.3, side))
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "f1", "f2", "fpr", "false_omission_rate"])
+def test_items_of_another_limit_add_up_to_its_half_space(metric):
+    assert_items_add_up(Limit(metric, 0.3, "at_least"))
+
+
+def assert_items_add_up(limit):
+    size, rates = np.array([30, 70, 500, 150]), np.random.default_rng(1).random((9, 4))
+    space, (c, d) = half_space(limit, size, UP), per_item(limit, UP)
+
+    mine = rates @ (size * c) - size @ d
+
+    theirs = rates @ space.c - space.d
+    assert mine / theirs == pytest.approx(mine[0] / theirs[0])
+    assert mine[0] / theirs[0] > 0
+
+
+def test_strata_that_are_alike_cost_the_evidence_on_precision_nothing():
+    limit = Limit("precision", 0.8, "at_least")
+    cut = of_strata([100, 100, 900, 900], [30, 30, 40, 40], [18, 19, 2, 2], UP)
+    whole = of_strata([200, 1800], [60, 80], [37, 4], [True, False])
+    flat = np.array([0.84, 0.84, 0.05, 0.05])
+
+    mine = log_e_of_waves(limit, [cut], [flat], None, [cut])
+
+    theirs = log_e_factor(limit, whole, flat[::2])
+    assert mine == pytest.approx(theirs, rel=1e-4)
     assert theirs.max() > 1
 
 

@@ -1,0 +1,289 @@
+"""Windows whose items are fresh draws of a process: intervals, alarms, and drops that are found.
+
+Each window of `items`, of which `flagged` are flagged on average, is drawn from one process, whose
+score cells a judge's verdict cuts (TPR and FPR; none without one). Precision is .85 and recall .75.
+`window` is the round alone about its own items, `rate` about the process, `pooled` the last of six
+rounds about the process.
+
+`--alarms`: false alarms a year with both limits exactly at the process's values, where 1 is
+promised, and with limits on the judge at its own; then the share of drops of precision by 8 points
+that are found within 4 and 12 rounds. Standard errors in brackets.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from benchmarks.first_phase import METRICS, ends, pooled_matrix
+from benchmarks.harness import Flags, Values, Whole
+from benchmarks.strata import shifted
+from monitor.domain.model import Stratum, Verdict
+from monitor.domain.settings import Limits
+from monitor.rounds.estimation.evidence import LimitEvidence, judge_evidence
+from monitor.stats.core.counts import Counts
+from monitor.stats.core.metrics import Matrix, metric
+from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
+from monitor.stats.detection.alternatives import guess
+from monitor.stats.detection.e_detector import Evidence, log_threshold
+from monitor.stats.detection.half_space import Limit
+from monitor.stats.detection.waves import log_e_path_of_waves
+from monitor.stats.estimation.cell_matrix import cell_matrix
+
+PRECISION, RECALL, DROP = 0.85, 0.75, 0.08
+CELLS = (8, 16)
+QUIET, YEAR, WITHIN = 4, 52, (4, 12)
+POINTS = 2**9
+ROUNDS = 6
+REMEMBERED = 20  # earlier rounds that the evidence reads; older ones weigh under .02
+SETTINGS = {
+    "4000 200 400": (4_000, 200, 400),
+    "30000 300 600": (30_000, 300, 600),
+    "100000 2000 500": (100_000, 2_000, 500),
+}
+JUDGES = {
+    "none": None,
+    "useless": (0.3, 0.3),
+    ".8 .02": (0.8, 0.02),
+    ".95 .01": (0.95, 0.01),
+    "score explains all": None,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Process:
+    """What windows are drawn from: chance, rate and expected labels of each stratum, ``(H,)``."""
+
+    items: int
+    chance: Values
+    rate: Values
+    is_flagged: Flags
+    verdict: tuple[Verdict | None, ...]
+    cell: Whole
+    expected: Values
+
+    @classmethod
+    def of(cls, setting: str, judge: str, precision: float = PRECISION) -> "Process":
+        """Make score cells of either class, each cut by a verdict where there is a judge."""
+        items, flagged, labels = SETTINGS[setting]
+        missed = precision * flagged * (1 / RECALL - 1) / (items - flagged)
+        spread = 9.0 if judge == "score explains all" else 1.0
+        classes = zip((flagged, items - flagged), (precision, missed), CELLS, strict=True)
+        share, rate = (
+            np.concatenate(each)
+            for each in zip(
+                *(
+                    (
+                        np.full(cells, size / items / cells),
+                        shifted(spread * np.linspace(-1.5, 1.5, cells), mean),
+                    )
+                    for size, mean, cells in classes
+                ),
+                strict=True,
+            )
+        )
+        is_flagged = np.arange(sum(CELLS)) < CELLS[0]
+        cell, verdict = np.arange(sum(CELLS)), [None] * sum(CELLS)
+        if (says := JUDGES[judge]) is not None:
+            share, rate, is_flagged, cell, verdict = _cut(share, rate, is_flagged, *says)
+        size = np.rint(share * items).clip(1)
+        inside = np.clip(rate, 1e-9, 1 - 1e-9)
+        expected = expected_sizes(size, is_flagged, inside, labels=labels, share=0.25)
+        return cls(items, share, rate, is_flagged, tuple(verdict), cell, expected)
+
+    @property
+    def truth(self) -> Values:
+        """Precision and recall of the process."""
+        return _metrics(self.chance * self.rate, self.chance, self.is_flagged)
+
+    @property
+    def of_judge(self) -> dict[str, float]:
+        """TPR and FPR of the judge in the process."""
+        yes = np.array([one is Verdict.YES for one in self.verdict])
+        up, down = self.chance * self.rate, self.chance * (1 - self.rate)
+        tpr, fpr = (float(of[yes].sum() / of.sum()) for of in (up, down))
+        return {"judge_tpr": tpr, "judge_fpr": fpr}
+
+    @property
+    def strata(self) -> list[Stratum]:
+        """The strata, as a round has them."""
+        pairs = zip(self.is_flagged, self.verdict, strict=True)
+        return [Stratum("", bool(up), verdict=verdict) for up, verdict in pairs]
+
+    def drawn(self, rng: np.random.Generator) -> tuple[Counts, Values]:
+        """Draw a window and label it; and the window's own precision and recall."""
+        size = rng.multinomial(self.items, self.chance)
+        positive = rng.binomial(size, self.rate)
+        labeled = np.minimum(systematic_sizes(self.expected, rng.random()), size)
+        found = rng.hypergeometric(positive, size - positive, labeled)
+        counts = Counts(size, labeled, found, self.is_flagged)
+        return counts, _metrics(positive, size, self.is_flagged)
+
+    def dropped(self, by: float) -> "Process":
+        """Let the precision fall: wrong answers of the flagged grow by one factor in the odds."""
+        up, low, high = self.is_flagged, -5.0, 0.0
+        for _ in range(40):
+            middle = (low + high) / 2
+            moved = 1 / (1 + (1 / self.rate[up] - 1) * np.exp(-middle))
+            is_low = self.chance[up] @ moved / self.chance[up].sum() < self.truth[0] - by
+            low, high = (middle, high) if is_low else (low, middle)
+        rate = self.rate.copy()
+        rate[up] = moved
+        return replace(self, rate=rate)
+
+
+def _cut(
+    share: Values, rate: Values, is_flagged: Flags, tpr: float, fpr: float
+) -> tuple[Values, Values, Flags, Whole, list[Any]]:
+    """Cut each cell by the verdict, those of a class that say no first."""
+    yes = rate * tpr + (1 - rate) * fpr
+    parts = [(1 - yes, rate * (1 - tpr) / (1 - yes)), (yes, rate * tpr / yes)]
+    order = [(says, of) for of in (is_flagged, ~is_flagged) for says in (0, 1)]
+    verdicts = (Verdict.NO, Verdict.YES)
+    return (
+        np.concatenate([(share * parts[says][0])[of] for says, of in order]),
+        np.concatenate([parts[says][1][of] for says, of in order]),
+        np.concatenate([is_flagged[of] for _, of in order]),
+        np.concatenate([np.flatnonzero(of) for _, of in order]),
+        [verdicts[says] for says, of in order for _ in range(int(of.sum()))],
+    )
+
+
+def main(
+    replicates: int = 400,
+    settings: tuple[str, ...] = tuple(SETTINGS),
+    judges: tuple[str, ...] = tuple(JUDGES),
+    precision: float = PRECISION,
+    alarms: bool = False,
+) -> None:
+    """Print a line for each setting and judge; ``replicates`` are rounds, or half years."""
+    kinds = "window    rate      pooled    half-widths of rate"
+    alarm_kinds = "alarms a year     of judge_tpr  judge_fpr   found in 4 and 12 rounds"
+    print(f"{'items flagged labels, judge':38}{alarm_kinds if alarms else kinds}")
+    for setting in settings:
+        for judge in judges:
+            process = Process.of(setting, judge, precision)
+            say = alarm_line if alarms else coverage_line
+            print(f"{setting + ', ' + judge:38}{say(process, replicates)}", flush=True)
+
+
+def coverage_line(process: Process, replicates: int) -> str:
+    """Cover precision and recall, the mean of some rounds each."""
+    held, half = coverage(process, replicates)
+    return "  ".join(f"{p:.2f} {r:.2f}" + " " for p, r in (*held,)) + " ".join(
+        f"{each:.3f}" for each in half
+    )
+
+
+def coverage(process: Process, replicates: int, seed: int = 1) -> tuple[Values, Values]:
+    """Cover the window's own metrics, the process's, and the process's pooled, ``(3, 2)``."""
+    rng, held, half = np.random.default_rng(seed), np.zeros((3, 2)), np.zeros(2)
+    cells = process.cell if process.verdict[0] is not None else np.arange(len(process.cell))
+    for _ in range(replicates):
+        rounds = [process.drawn(rng) for _ in range(ROUNDS)]
+        counts, own = rounds[-1]
+        played = [each for each, _ in rounds]
+        ways: Sequence[tuple[Matrix, Values]] = (
+            (cell_matrix(counts, "window", seed=1, points=POINTS), own),
+            (cell_matrix(counts, "rate", seed=1, points=POINTS), process.truth),
+            (pooled_matrix(played, cells), process.truth),
+        )
+        for i, (matrix, truth) in enumerate(ways):
+            low, high = ends(matrix)
+            held[i] += (low <= truth) & (truth <= high)
+            half += (i == 1) * (high - low) / 2
+    return held / replicates, half / replicates
+
+
+def alarm_line(process: Process, paths: int) -> str:
+    """Count false alarms a year, and the drops found."""
+    rates = [alarms_a_year(process, paths, on_judge=False)]
+    if process.verdict[0] is not None:
+        rates += [
+            alarms_a_year(process, paths, on_judge=True, only=name) for name in process.of_judge
+        ]
+    text = "  ".join(f"{rate:5.2f} ({se:.2f})" for rate, se in rates)
+    found = drops_found(process, max(paths // 2, 1))
+    return f"{text:44}" + " ".join(f"{share:.2f}" for share in found)
+
+
+def alarms_a_year(
+    process: Process, paths: int, *, on_judge: bool, only: str = "", seed: int = 2
+) -> tuple[float, float]:
+    """Play half years with limits exactly at the process's values; the mean and its error."""
+    limits = _judge_limits(process, only) if on_judge else _limits(process.truth)
+    fired = [
+        sum(played(process, limits, YEAR // 2, np.random.default_rng((seed, path))))
+        for path in range(paths)
+    ]
+    per_year = np.array(fired) * 2.0
+    return float(per_year.mean()), float(per_year.std() / np.sqrt(paths))
+
+
+def drops_found(process: Process, paths: int, seed: int = 3) -> list[float]:
+    """Find the share of drops of precision, its limit at the level before, by rounds after it."""
+    limits = [Limit("precision", float(process.truth[0]), "at_least")]
+    worse, first = process.dropped(DROP), []
+    for path in range(paths):
+        fired = played(process, limits, WITHIN[-1], np.random.default_rng((seed, path)), then=worse)
+        first.append(next((i for i, each in enumerate(fired) if each), YEAR))
+    return [float(np.mean(np.array(first) < within)) for within in WITHIN]
+
+
+def played(
+    process: Process,
+    limits: Sequence[Limit] | Limits,
+    rounds: int,
+    rng: np.random.Generator,
+    then: Process | None = None,
+) -> list[int]:
+    """Count the alarms of each round after some quiet ones; evidence that fires starts anew."""
+    earlier = [process.drawn(rng)[0] for _ in range(QUIET)]
+    watched = len(limits.on_judge()) if isinstance(limits, Limits) else len(limits)
+    threshold, evidence = log_threshold(YEAR, watched), [Evidence()] * watched
+    alarms = []
+    for _ in range(rounds):
+        counts, _ = (then or process).drawn(rng)
+        read = _read(process, limits, counts, earlier[-REMEMBERED:])
+        after = [each.after(log_e) for each, log_e in zip(evidence, read, strict=True)]
+        alarms.append(sum(each.fires(threshold) for each in after))
+        evidence = [Evidence() if each.fires(threshold) else each for each in after]
+        earlier.append(counts)
+    return alarms
+
+
+def _read(
+    process: Process, limits: Sequence[Limit] | Limits, counts: Counts, earlier: Sequence[Counts]
+) -> list[Values]:
+    if isinstance(limits, Limits):
+        now, *before = (_tally(process, each) for each in (counts, *earlier))
+        found: list[LimitEvidence] = judge_evidence([now], before, limits)
+        return [np.array(each.log_e) for each in found]
+    rates = [guess(earlier)]
+    return [log_e_path_of_waves(of, [[counts]], rates, None, earlier)[-1] for of in limits]
+
+
+def _tally(process: Process, counts: Counts) -> Any:
+    nothing = np.zeros_like(counts.labeled)
+    return SimpleNamespace(counts=counts, missing=nothing, frame=process.strata)
+
+
+def _limits(truth: Values) -> list[Limit]:
+    return [
+        Limit(name, float(value), "at_least") for name, value in zip(METRICS, truth, strict=True)
+    ]
+
+
+def _judge_limits(process: Process, only: str) -> Limits:
+    return Limits.model_validate({only: process.of_judge[only]})
+
+
+def _metrics(positive: Values | Whole, size: Values | Whole, is_flagged: Flags) -> Values:
+    up, down = is_flagged, ~is_flagged
+    matrix = Matrix(
+        *(of.sum() for of in (positive[up], (size - positive)[up])),
+        *(of.sum() for of in (positive[down], (size - positive)[down])),
+    )
+    return np.array([float(metric(name)(matrix)) for name in METRICS])

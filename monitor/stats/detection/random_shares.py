@@ -1,0 +1,321 @@
+r"""Evidence on a limit where the shares of strata are a draw of the process, as their labels are.
+
+Item i of the process lies in stratum h with probability :math:`w_h` and is positive with
+:math:`p_h`. Every limit of ``half_space`` is one on sums over items: with C and D by predicted
+class it is kept while
+
+.. math:: \sum_h w_h s_h(p_h) \ge 0, \qquad s_h(p) = C_h p - D_h,
+
+such as C = 1 and D = L in flagged strata for a precision of L. A window has :math:`M_h` items in
+each stratum, multinomial, and people label :math:`n_h` of these. With a bet K > 0 that is chosen
+before the round, and any :math:`x_h` and :math:`n_h`, which may follow M,
+
+.. math:: e = \prod_h \prod_{\text{labels}} f_h(y), \qquad
+    f_h(y) = g_h(x_h)^{r_h} \Big(1 - r_h \frac{K C_h (y - x_h)}{g_h(x_h)}\Big), \quad
+    g_h(p) = 1 - K s_h(p), \quad r_h = M_h/n_h
+
+has a mean of 1 at most for all shares and rates that keep the limit. **Proof.** :math:`f_h` is the
+tangent at :math:`x_h` of :math:`g_h^{r_h}`, which is convex, so that
+:math:`(E f_h)^{n_h} \le g_h(p_h)^{M_h}`. A stratum without labels has the factor
+:math:`g_h^{M_h}` at its worst, p = 1 where C > 0 and else 0. So
+
+.. math:: E[e] \le E\Big[\prod_h g_h(p_h)^{M_h}\Big] = \Big(\sum_h w_h g_h(p_h)\Big)^N
+    = \Big(1 - K \sum_h w_h s_h(p_h)\Big)^N \le 1.
+
+**Also for the window's own shares**: these keep the limit where :math:`\sum_h M_h s_h \ge 0`, and
+then :math:`\prod_h g_h^{M_h} \le (\sum_h M_h g_h / N)^N \le 1`. And for its own items, whose labels
+are drawn without replacement: the product of :math:`f_h` is the exponential of a line in the
+positives found, so its mean is at most the one above (Hoeffding 1963, Theorem 4).
+
+To second order :math:`\sum_h M_h \ln g_h(x_h)` is :math:`-K^2 \sum_h M_h s_h^2 / 2`: the noise of
+the shares, Rao's term of ``double_sampling``, and nothing where strata are alike. Strata are score
+cells, verdicts, or both; no column is taken for more than a way to cut.
+
+**Where a judge was asked about a sample only**, :math:`m_h` of the :math:`N_h` items of a score
+cell, its items bet :math:`K N_h/m_h` each and M counts the judged ones:
+:math:`(1 - K N_h s / m_h)^{m_h} \le (1 - K s)^{N_h}` for every mean s of a cell (Bernoulli). The
+proof takes m as fixed before the round: asking that a budget of tokens or time ends early must not
+end by what the judged items are, which no one here can check. Items without a verdict have
+C = D = 0 in a limit on the judge.
+
+**Waves.** Wave j, with :math:`n_j` of the round's n labels, has :math:`M_j = M n_j/n` items of each
+stratum. Given M and the waves before it its mean is at most :math:`\prod_h g_h^{M_{jh}}`, so that
+of the product is as for one wave. Where a wave labels more than :math:`M_{jh}`, f is the chord of
+:math:`g^r`, which is then concave. The total n must not depend on the answers, as a plan's does
+not.
+
+**Blocks.** Up to block k the product of :math:`f_h` over its mean :math:`\prod_h f_h(p_h)^{n_{kh}}`
+is a martingale, as in ``blocks``, and read is the product less
+
+.. math:: c_k = \max_{\sum_h M_h g_h \le N} \sum_h n_{kh} \ln f_h(p_h) \le
+    \sum_h \max_{f_h} (n_{kh} \ln f_h - s b_h f_h) + s \Big(N - \sum_h a_h\Big)
+
+for any s > 0, with :math:`M_h g_h = a_h + b_h f_h`, which both are lines in :math:`p_h`. So what is
+read before a round's end has a mean of 1 at most, at every stop, for rates that keep the limit at
+the window's own shares. For those of the process that holds at the end only.
+
+Missing answers count in favor of the limit, by the proof in ``e_detector``. The alternative's x is
+where :math:`\ln e` is expected to be largest: the factors are then :math:`g^r` times its
+likelihood ratio against x. K is where that is largest at the usual shares of earlier rounds. A
+first round has none: its K follows its own sizes, so its mean is 1 at most for the window's own
+shares; where a judge was asked about a sample it says nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import optimize
+
+from monitor.stats.core.counts import Counts, FirstPhase, completed
+from monitor.stats.detection.alternatives import DECAY, alternatives, decayed_labels, steps
+from monitor.stats.detection.half_space import (
+    Limit,
+    LimitCannotBeTested,
+    inside,
+    per_item,
+    tilted,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from monitor.stats.core.arrays import Bools, Floats, Ints
+
+
+_LARGEST_BET = 1 - 1e-6  # of the K at which a factor would be 0
+_FARTHEST = 8.0  # times the bet by variances
+_HALVINGS = 40
+_FAR = 700.0  # log of the largest and smallest floats
+
+
+def log_e_path_of_shares(
+    limit: Limit,
+    waves: Sequence[Sequence[Counts]],
+    rates: Sequence[Floats | None],
+    missing: Sequence[Sequence[Ints] | None],
+    earlier: Sequence[Counts],
+    errors: Sequence[float],
+) -> Floats:
+    """Log e after each block of each wave of one round, ``(blocks, alternatives)``.
+
+    0.0 says nothing. Parameters are as for ``waves.log_e_path_of_waves``; ``errors`` is how far
+    beyond the limit each alternative lies, in standard errors of a round's estimate.
+    """
+    told = [wave for wave, guess in zip(waves, rates, strict=True) if guess is not None]
+    nothing = np.zeros((sum(map(len, waves)), len(errors)))
+    handed_out = _handed_out(waves, rates, missing)
+    usual = _Usual.of(waves[0][-1], earlier, handed_out)
+    if not told or usual is None:
+        return nothing
+    try:
+        items = _Items.of(limit, waves[0][-1])
+        if not handed_out[items.c != 0].any():
+            return nothing
+        first = next(guess for guess in rates if guess is not None)
+        sized = usual.size if items.has_verdict is None else usual.size * items.has_verdict
+        beyond, bets = _bets(limit, items, usual, first, errors)
+        for_limit = items.c > 0
+    except LimitCannotBeTested:  # in windows such as these
+        return nothing
+    path = [np.zeros((1, len(errors)))]
+    for blocks, guess, lost in zip(waves, rates, missing, strict=True):
+        if guess is None:
+            path.append(np.repeat(path[-1][-1:], len(blocks), axis=0))
+            continue
+        full = _with_missing(blocks, lost, for_limit)
+        part = replace(items, held=items.held * float(full[-1].labeled.sum() / usual.total))
+        rows = alternatives(limit, sized, items.is_flagged, guess, beyond, labeled=full[-1].labeled)
+        each = [_path(part, k, row, full) for k, row in zip(bets, rows, strict=True)]
+        path.append(path[-1][-1] + np.stack(each, axis=1))
+    return np.concatenate(path[1:])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Usual:
+    """What earlier rounds lead to expect of a round: sizes and labels of strata, ``(H,)``.
+
+    ``total`` are the labels of the round itself.
+    """
+
+    size: Ints
+    labeled: Floats
+    total: float
+
+    @classmethod
+    def of(cls, now: Counts, earlier: Sequence[Counts], handed_out: Ints) -> _Usual | None:
+        """Take the shares of earlier rounds; without one those of the round, if counted."""
+        total = float(handed_out.sum())
+        if not any(counts.labeled.any() for counts in earlier):
+            counted = now.first_phase is None
+            return cls(now.size, handed_out.astype(float), total) if counted and total else None
+        size = np.zeros(len(now.size))
+        for counts in earlier:
+            size = DECAY * size + counts.size / max(int(counts.size.sum()), 1)
+        _, labeled = decayed_labels(earlier)
+        usual = np.ceil(now.size.sum() * size / size.sum() - 1e-9).astype(np.int64)
+        return cls(usual, total * labeled / labeled.sum(), total) if total else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Items:
+    """C and D of a limit in each stratum, ``(H,)``, and what counts of the stratum's items.
+
+    ``held`` is M, ``weight`` is N/m of the stratum's cell.
+    """
+
+    c: Floats
+    d: Floats
+    weight: Floats
+    held: Floats
+    is_flagged: Bools
+    has_verdict: Bools | None
+
+    @classmethod
+    def of(cls, limit: Limit, counts: Counts) -> _Items:
+        sample = counts.first_phase or FirstPhase(counts.size, np.arange(len(counts.size)))
+        weight = sample.summed(counts.size) / np.maximum(sample.of_parent, 1)
+        c, d = per_item(limit, counts.is_flagged)
+        there = 1.0 if sample.has_verdict is None else sample.has_verdict.astype(np.float64)
+        weight = np.where(weight > 0, weight, 1.0)
+        held = sample.judged.astype(np.float64)
+        return cls(c * there, d * there, weight, held, counts.is_flagged, sample.has_verdict)
+
+    @property
+    def largest(self) -> float:
+        """The K at which a factor would be 0."""
+        most = np.maximum(np.maximum(self.c - self.d, -self.d) * self.weight, 0.0).max(initial=0.0)
+        return float(_LARGEST_BET / most) if most > 0 else 0.0
+
+
+def _bets(
+    limit: Limit, items: _Items, usual: _Usual, rates: Floats, errors: Sequence[float]
+) -> tuple[Floats, list[float]]:
+    """Choose r, by which alternatives lie beyond the limit, and K for each, by earlier rounds."""
+    size = usual.size if items.has_verdict is None else usual.size * items.has_verdict
+    labeled = np.ceil(usual.labeled - 1e-9).astype(np.int64)
+    window = limit, size, items.is_flagged, rates
+    held = usual.size / items.weight
+    at_usual = replace(items, held=held)
+    n = np.minimum(usual.labeled, held)
+    at_limit = alternatives(*window, beyond=(0.0,), labeled=labeled)[0]
+    variance, of_shares = _variances(at_usual, n, at_limit)
+    widened = np.sqrt(1 + of_shares / variance) if variance > 0 else 1.0
+    beyond = steps(*window, labeled, errors) * widened
+    rows = alternatives(*window, beyond, labeled=labeled)
+    return beyond, [_best(at_usual, n, row, variance + of_shares) for row in rows]
+
+
+def _variances(items: _Items, labeled: Floats, rates: Floats) -> tuple[float, float]:
+    """Variance of the sum of s over a window: by its labels, and by its shares."""
+    seen = labeled > 0
+    total = (items.held * items.weight * items.c)[seen]
+    of_labels = float((total**2 / labeled[seen]) @ (rates * (1 - rates))[seen])
+    mean = items.c * rates - items.d
+    return of_labels, float((items.held * items.weight**2) @ mean**2)
+
+
+def _best(items: _Items, labeled: Floats, alternative: Floats, variance: float) -> float:
+    """Find the K with the largest expected log e at an alternative; 0 if that keeps the limit."""
+    mean = items.c * alternative - items.d
+    lacking = -float((items.held * items.weight) @ mean)
+    if not (lacking > 0 and variance > 0):
+        return 0.0
+    alt = inside(alternative)
+
+    def loss(k: float) -> float:
+        of_yes, of_no, unlabeled = _log_factors(items, k, labeled, alt)
+        return -float(labeled @ (alt * of_yes + (1 - alt) * of_no) + unlabeled.sum())
+
+    most = min(items.largest, _FARTHEST * lacking / variance)
+    found = optimize.minimize_scalar(loss, bounds=(0.0, most), method="bounded")
+    return float(found.x) if found.fun < 0 else 0.0
+
+
+def _log_factors(
+    items: _Items, k: float, labeled: Floats, alternative: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Log of f of a yes and of a no in each stratum, and of the factor of one without labels."""
+    bet = k * items.weight
+    u, a = bet * items.c, 1 + bet * items.d
+    seen, is_part = labeled > 0, items.held >= labeled
+    n = np.where(seen, labeled, 1.0)
+    ratio = items.held / n
+    moved = a - (1 - alternative) * u  # > 0
+    rest = np.where(is_part, items.held - n, 0.0)
+    near = tilted(inside(alternative * a / moved), n * moved, rest * u)
+    x = np.where(u == 0, alternative, inside(near))
+    tangent = ratio * np.log(a - u * x)
+    of_yes = tangent + np.log(alternative / x)
+    of_no = tangent + np.log1p(-alternative) - np.log1p(-x)
+    of_yes = np.where(is_part, of_yes, ratio * np.log(a - u))
+    of_no = np.where(is_part, of_no, ratio * np.log(a))
+    worst = items.held * np.log(np.where(u > 0, a - u, a))
+    nothing = np.zeros(len(n))
+    return (
+        np.where(seen, of_yes, nothing),
+        np.where(seen, of_no, nothing),
+        np.where(seen, nothing, worst),
+    )
+
+
+def _path(items: _Items, k: float, alternative: Floats, blocks: Sequence[Counts]) -> Floats:
+    """Log e after each block of a wave, ``(blocks,)``, whose end counts all of its labels."""
+    y, n = (np.array([getattr(of, name) for of in blocks]) for name in ("positive", "labeled"))
+    whole = n[-1].astype(np.float64)
+    of_yes, of_no, unlabeled = _log_factors(items, k, whole, inside(alternative))
+    log_e = y @ of_yes + (n - y) @ of_no + unlabeled.sum()
+    if len(blocks) > 1:
+        log_e[:-1] -= _correction(items, k, n, of_yes, of_no)[:-1]
+    result: Floats = log_e
+    return result
+
+
+def _correction(items: _Items, k: float, labeled: Ints, of_yes: Floats, of_no: Floats) -> Floats:
+    """Bound c of the module's docstring after each block, ``(blocks,)``, 0 or more."""
+    bet = k * items.weight
+    u, a = bet * items.c, 1 + bet * items.d
+    moves = (labeled[-1] > 0) & (u != 0) & (of_yes != of_no)
+    n, held = labeled[:, moves].astype(np.float64), items.held[moves]
+    yes, no = (np.exp(np.clip(of[moves], -_FAR, _FAR)) for of in (of_yes, of_no))
+    slope = -held * u[moves] / (yes - no)
+    start = held * a[moves] - slope * no
+    least = (items.held * np.minimum(a, a - u))[~moves].sum()  # of strata that no label moves
+    room = float(items.held.sum() - start.sum() - least)
+    low, high = np.minimum(yes, no), np.maximum(yes, no)
+
+    def factors(log_s: Floats) -> Floats:
+        return np.asarray(np.clip(n / (np.exp(log_s)[:, np.newaxis] * slope), low, high))
+
+    below, above = np.full(len(n), -30.0), np.full(len(n), 30.0)
+    for _ in range(_HALVINGS):
+        middle = (below + above) / 2
+        is_over = factors(middle) @ slope > room
+        below, above = np.where(is_over, middle, below), np.where(is_over, above, middle)
+    f, s = factors(above), np.exp(above)
+    bound = (n * np.log(f)).sum(axis=1) - s * (f @ slope - room)
+    return np.asarray(np.maximum(bound, 0.0))
+
+
+def _handed_out(
+    waves: Sequence[Sequence[Counts]],
+    rates: Sequence[Floats | None],
+    missing: Sequence[Sequence[Ints] | None],
+) -> Ints:
+    """Items of each stratum in the waves that say something, answered or not."""
+    total = np.zeros_like(waves[0][-1].labeled)
+    for blocks, guess, lost in zip(waves, rates, missing, strict=True):
+        if guess is not None:
+            total = total + blocks[-1].labeled + (0 if lost is None else lost[-1])
+    return total
+
+
+def _with_missing(
+    blocks: Sequence[Counts], missing: Sequence[Ints] | None, positive: Bools
+) -> list[Counts]:
+    """Answer what is missing in favor of the limit."""
+    if missing is None:
+        return list(blocks)
+    return [completed(of, lost, positive) for of, lost in zip(blocks, missing, strict=True)]
