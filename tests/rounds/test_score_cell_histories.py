@@ -117,7 +117,8 @@ def test_evidence_is_read_from_the_cells_each_wave_by_itself(quiet):
     assert second.counts.size.size == 60
     for row in stored:
         bound = {"precision": 0.7, "recall": 0.4}[row["metric"]]
-        wanted = log_e_of_waves(Limit(row["metric"], bound, "at_least"), [second.counts], [rates])
+        limit, earlier = Limit(row["metric"], bound, "at_least"), [first.counts]
+        wanted = log_e_of_waves(limit, [second.counts], [rates], None, earlier)
         assert row["log_e"] == pytest.approx(wanted.tolist(), rel=1e-9)
 
 
@@ -140,7 +141,7 @@ def test_four_counts_let_a_first_round_gather_evidence_and_the_next_one_speak_of
     [row] = scene.rows(
         "select log_recovery from evidence where metric = 'precision' and recovery_rounds = 1"
     )
-    wanted = log_recovery_of_waves(limit, [second.counts], [rates])
+    wanted = log_recovery_of_waves(limit, [second.counts], [rates], None, [first.counts])
     assert row["log_recovery"] == pytest.approx(wanted)
     assert scene.overview().recoveries[alert.id].within is not None
 

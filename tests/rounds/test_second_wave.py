@@ -17,8 +17,7 @@ from monitor.rounds.labels.collect import forget_item
 from monitor.rounds.opening.removed_monitors import forget_removed_monitors
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import guess
-from monitor.stats.detection.e_detector import log_e_factor
-from monitor.stats.detection.recovery import log_recovery_factor
+from monitor.stats.detection.waves import log_e_path_of_waves, log_recovery_of_waves
 from monitor.storage import tables
 from monitor.storage.samples import payload_store
 from tests.rounds.played import played
@@ -283,7 +282,8 @@ def test_evidence_of_a_first_round_is_that_of_its_second_wave_by_the_rates_of_it
     first = {part.stratum.name: part.first_wave for part in parts}
     assert one.labeled.tolist() == [*first.values()]
     assert two.labeled.sum() > 200
-    assert found.log_e == pytest.approx(log_e_factor(limit, two, guess([one])))
+    read = log_e_path_of_waves(limit, [[one], [two]], [None, guess([one])])
+    assert found.log_e == pytest.approx(read[-1].tolist())
     assert any(found.log_e)
     assert not round_.partial
     report = whole.round_report(round_.number)
@@ -320,10 +320,9 @@ def test_an_alert_of_an_earlier_history_takes_one_step_by_both_waves_of_a_first_
     assert reading.recovery is not None
     assert reading.recovery.rounds >= 1
     assert reading.log_recovery == pytest.approx(
-        log_recovery_factor(limit, waves[0], by_the_launch)
-        + log_recovery_factor(limit, waves[1], guess(waves[:1]))
+        log_recovery_of_waves(limit, waves, [by_the_launch, guess(waves[:1])])
     )
-    assert log_recovery_factor(limit, waves[0], by_the_launch) != 0
+    assert log_recovery_of_waves(limit, waves[:1], [by_the_launch]) != 0
 
 
 def counts_of(tallies):
