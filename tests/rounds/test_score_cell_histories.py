@@ -75,7 +75,7 @@ def test_a_late_label_moves_what_later_rounds_pool_and_not_their_own_numbers(qui
     assert after[1] == before[1]
     key = ("recall", "pooled", "rate")
     assert after[2][key].point != before[2][key].point
-    assert after[3][key].low != before[3][key].low
+    assert after[3][key].point != before[3][key].point
     own = ("recall", "round", "rate")
     assert after[3][own] == before[3][own]
     again = quiet.rows("select * from evidence where version = 1 order by round_id, metric")
