@@ -117,8 +117,8 @@ class Process:
         size = rng.multinomial(self.items, self.chance)
         positive = rng.binomial(size, self.rate)
         labeled = np.minimum(systematic_sizes(self.expected, rng.random()), size)
-        found = rng.hypergeometric(positive, size - positive, labeled)
-        counts = Counts(size, labeled, found, self.is_flagged)
+        answers = rng.hypergeometric(positive, size - positive, labeled)
+        counts = Counts(size, labeled, answers, self.is_flagged)
         return counts, _metrics(positive, size, self.is_flagged)
 
     def dropped(self, by: float) -> "Process":
@@ -205,8 +205,8 @@ def alarm_line(process: Process, paths: int) -> str:
             alarms_a_year(process, paths, on_judge=True, only=name) for name in process.of_judge
         ]
     text = "  ".join(f"{rate:5.2f} ({se:.2f})" for rate, se in rates)
-    found = drops_found(process, max(paths // 2, 1))
-    return f"{text:44}" + " ".join(f"{share:.2f}" for share in found)
+    shares = drops_detected(process, max(paths // 2, 1))
+    return f"{text:44}" + " ".join(f"{share:.2f}" for share in shares)
 
 
 def alarms_a_year(
@@ -222,7 +222,7 @@ def alarms_a_year(
     return float(per_year.mean()), float(per_year.std() / np.sqrt(paths))
 
 
-def drops_found(process: Process, paths: int, seed: int = 3) -> list[float]:
+def drops_detected(process: Process, paths: int, seed: int = 3) -> list[float]:
     """Find the share of drops of precision, its limit at the level before, by rounds after it."""
     limits = [Limit("precision", float(process.truth[0]), "at_least")]
     worse, first = process.dropped(DROP), []
@@ -259,8 +259,8 @@ def _read(
 ) -> list[Values]:
     if isinstance(limits, Limits):
         now, *before = (_tally(process, each) for each in (counts, *earlier))
-        found: list[LimitEvidence] = judge_evidence([now], before, limits)
-        return [np.array(each.log_e) for each in found]
+        read: list[LimitEvidence] = judge_evidence([now], before, limits)
+        return [np.array(each.log_e) for each in read]
     rates = [guess(earlier)]
     return [log_e_path_of_waves(of, [[counts]], rates, None, earlier)[-1] for of in limits]
 

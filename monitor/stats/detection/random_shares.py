@@ -104,11 +104,11 @@ def log_e_path_of_shares(
     0.0 says nothing. Parameters are as for ``waves.log_e_path_of_waves``; ``errors`` is how far
     beyond the limit each alternative lies, in standard errors of a round's estimate.
     """
-    told = [wave for wave, guess in zip(waves, rates, strict=True) if guess is not None]
+    guessed = [wave for wave, guess in zip(waves, rates, strict=True) if guess is not None]
     nothing = np.zeros((sum(map(len, waves)), len(errors)))
     handed_out = _handed_out(waves, rates, missing)
     usual = _Usual.of(waves[0][-1], earlier, handed_out)
-    if not told or usual is None:
+    if not guessed or usual is None:
         return nothing
     try:
         items = _Items.of(limit, waves[0][-1])
@@ -230,8 +230,8 @@ def _best(items: _Items, labeled: Floats, alternative: Floats, variance: float) 
         return -float(labeled @ (alt * of_yes + (1 - alt) * of_no) + unlabeled.sum())
 
     most = min(items.largest, _FARTHEST * lacking / variance)
-    found = optimize.minimize_scalar(loss, bounds=(0.0, most), method="bounded")
-    return float(found.x) if found.fun < 0 else 0.0
+    best = optimize.minimize_scalar(loss, bounds=(0.0, most), method="bounded")
+    return float(best.x) if best.fun < 0 else 0.0
 
 
 def _log_factors(
