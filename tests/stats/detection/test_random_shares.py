@@ -233,7 +233,7 @@ def test_evidence_has_a_mean_of_one_at_most_over_random_sizes_of_strata(limit):
     assert means.max() > 0.8
 
 
-def test_evidence_that_takes_random_sizes_for_known_ones_has_a_mean_over_one():
+def test_evidence_that_takes_random_sizes_as_fixed_has_a_mean_over_one():
     """What the enumeration would show if shares of verdicts were taken as counted."""
     limit, rates = Limit("precision", 0.7, "at_least"), guess([COLUMN])
 
@@ -269,7 +269,7 @@ def assert_items_add_up(limit):
     assert mine[0] / theirs[0] > 0
 
 
-def test_strata_that_are_alike_cost_the_evidence_on_precision_nothing():
+def test_equal_strata_cost_the_evidence_on_precision_nothing():
     limit = Limit("precision", 0.8, "at_least")
     cut = of_strata([100, 100, 900, 900], [30, 30, 40, 40], [18, 19, 2, 2], UP)
     whole = of_strata([200, 1800], [60, 80], [37, 4], [True, False])

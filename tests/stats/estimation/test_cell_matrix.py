@@ -60,9 +60,9 @@ def test_many_labels_are_worth_what_the_variance_of_the_stratified_estimate_says
 def test_a_window_of_counted_cells_knows_the_rate_as_well_as_all_of_its_items_at_most():
     labeled, rates = np.array([3e5, 5e5, 4e5]), np.array([0.0, 0.0, 1.0])
 
-    found = cell_counts(SIZE, labeled, labeled * rates)
+    result = cell_counts(SIZE, labeled, labeled * rates)
 
-    assert found.labeled[0] == pytest.approx(SIZE.sum() - 1, rel=1e-2)
+    assert result.labeled[0] == pytest.approx(SIZE.sum() - 1, rel=1e-2)
 
 
 def test_groups_follow_the_numbers_of_answers_and_have_ten_at_least():
