@@ -137,7 +137,7 @@ class Process:
 def _cut(
     share: Values, rate: Values, is_flagged: Flags, tpr: float, fpr: float
 ) -> tuple[Values, Values, Flags, Whole, list[Any]]:
-    """Cut each cell by the verdict, those of a class that say no first."""
+    """Cut each cell by the verdict, those of a class that line_of no first."""
     yes = rate * tpr + (1 - rate) * fpr
     parts = [(1 - yes, rate * (1 - tpr) / (1 - yes)), (yes, rate * tpr / yes)]
     order = [(says, of) for of in (is_flagged, ~is_flagged) for says in (0, 1)]
@@ -165,8 +165,8 @@ def main(
     for setting in settings:
         for judge in judges:
             process = Process.of(setting, judge, precision)
-            say = alarm_line if alarms else coverage_line
-            print(f"{setting + ', ' + judge:38}{say(process, replicates)}", flush=True)
+            line_of = alarm_line if alarms else coverage_line
+            print(f"{setting + ', ' + judge:38}{line_of(process, replicates)}", flush=True)
 
 
 def coverage_line(process: Process, replicates: int) -> str:

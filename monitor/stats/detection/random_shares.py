@@ -106,13 +106,13 @@ def log_e_path_of_shares(
     """
     guessed = [wave for wave, guess in zip(waves, rates, strict=True) if guess is not None]
     nothing = np.zeros((sum(map(len, waves)), len(errors)))
-    handed_out = _handed_out(waves, rates, missing)
-    usual = _Usual.of(waves[0][-1], earlier, handed_out)
+    planned = _planned_sizes(waves, rates, missing)
+    usual = _Usual.of(waves[0][-1], earlier, planned)
     if not guessed or usual is None:
         return nothing
     try:
         items = _Items.of(limit, waves[0][-1])
-        if not handed_out[items.c != 0].any():
+        if not planned[items.c != 0].any():
             return nothing
         first = next(guess for guess in rates if guess is not None)
         sized = usual.size if items.has_verdict is None else usual.size * items.has_verdict
@@ -145,12 +145,12 @@ class _Usual:
     total: float
 
     @classmethod
-    def of(cls, now: Counts, earlier: Sequence[Counts], handed_out: Ints) -> _Usual | None:
+    def of(cls, now: Counts, earlier: Sequence[Counts], planned: Ints) -> _Usual | None:
         """Take the shares of earlier rounds; without one those of the round, if counted."""
-        total = float(handed_out.sum())
+        total = float(planned.sum())
         if not any(counts.labeled.any() for counts in earlier):
             counted = now.first_phase is None
-            return cls(now.size, handed_out.astype(float), total) if counted and total else None
+            return cls(now.size, planned.astype(float), total) if counted and total else None
         size = np.zeros(len(now.size))
         for counts in earlier:
             size = DECAY * size + counts.size / max(int(counts.size.sum()), 1)
@@ -299,7 +299,7 @@ def _correction(items: _Items, k: float, labeled: Ints, of_yes: Floats, of_no: F
     return np.asarray(np.maximum(bound, 0.0))
 
 
-def _handed_out(
+def _planned_sizes(
     waves: Sequence[Sequence[Counts]],
     rates: Sequence[Floats | None],
     missing: Sequence[Sequence[Ints] | None],
