@@ -118,7 +118,12 @@ def _confirm(
 
 
 def _would_fire(connection: Connection, due: Round, side: Side, reading: LimitReading) -> bool:
-    """Whether the evidence before an open alert and since then would fire it by this round."""
+    """Whether the evidence before an open alert and since then would fire it by this round.
+
+    A round whose own evidence does not count against the limit confirms no alert.
+    """
+    if evidence_of([reading.log_e]).log_mean <= 0:
+        return False
     steps = evidence_store.chain_steps(
         connection, due.monitor_id, *side, reading.chain, reading.order - 1
     )
