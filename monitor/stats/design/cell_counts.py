@@ -34,7 +34,7 @@ With one cell m is its number of labels, and all is as without cells. Earlier ro
 with the *present* sizes, so a window whose scores moved does not change the rate that is pooled
 (direct standardisation).
 
-The rate is that of the process which the window is a draw of, so the noise of the shares
+The rate describes the process which the window is a draw of, so the noise of the shares
 :math:`W_h` is part of V (``double_sampling``, at the rates :math:`\tilde\pi_g`). For the window's
 own items it is only where a judge was asked about a sample: sizes :math:`N_h` are then estimates.
 

@@ -15,11 +15,11 @@ window :math:`f_h = 1 - m_h/N_h`, which is 0 where all of a cell is judged: a co
 
 The rate is one of the process that windows are drawn from, and the window is a first-phase sample
 of that. So for the rate :math:`f_h = 1` for every judge, and the score cells of a class of
-:math:`N = \sum_h N_h` items have shares of their own, which add
+:math:`N = \sum_h N_h` items differ in their shares, which adds
 
 .. math:: \frac{N^2}{N - 1} \sum_h \frac{N_h}{N} (p_h - p)^2, \qquad p = \sum_h \frac{N_h}{N} p_h.
 
-Where all is judged both terms are together that of one sample of N items, however it is cut.
+If all items are judged, the two terms sum to the variance of one sample of N items.
 
 Here :math:`p_{hv}` are the rates of groups of cells (``cell_counts``). Their own noise makes the
 term larger by :math:`\sum_v s_{hv}(1 - s_{hv}) \mathrm{Var}(p_{hv})/m_h`, which Rao subtracts.

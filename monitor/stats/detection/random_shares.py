@@ -28,7 +28,7 @@ are drawn without replacement: the product of :math:`f_h` is the exponential of 
 positives found, so its mean is at most the one above (Hoeffding 1963, Theorem 4).
 
 To second order :math:`\sum_h M_h \ln g_h(x_h)` is :math:`-K^2 \sum_h M_h s_h^2 / 2`: the noise of
-the shares, Rao's term of ``double_sampling``, and nothing where strata are alike. Strata are score
+the shares, Rao's term of ``double_sampling``, and 0 if strata are equal. Strata are score
 cells, verdicts, or both; no column is taken for more than a way to cut.
 
 **Where a judge was asked about a sample only**, :math:`m_h` of the :math:`N_h` items of a score
@@ -52,7 +52,7 @@ is a martingale, as in ``blocks``, and read is the product less
 
 for any s > 0, with :math:`M_h g_h = a_h + b_h f_h`, which both are lines in :math:`p_h`. So what is
 read before a round's end has a mean of 1 at most, at every stop, for rates that keep the limit at
-the window's own shares. For those of the process that holds at the end only.
+the window's own shares. For the shares of the process that holds at the end only.
 
 Missing answers count in favor of the limit, by the proof in ``e_detector``. The alternative's x is
 where :math:`\ln e` is expected to be largest: the factors are then :math:`g^r` times its
@@ -146,7 +146,7 @@ class _Usual:
 
     @classmethod
     def of(cls, now: Counts, earlier: Sequence[Counts], planned: Ints) -> _Usual | None:
-        """Take the shares of earlier rounds; without one those of the round, if counted."""
+        """Take the shares of earlier rounds, or of the first round itself if they are counted."""
         total = float(planned.sum())
         if not any(counts.labeled.any() for counts in earlier):
             counted = now.first_phase is None
