@@ -11,8 +11,8 @@ for all rates that keep the limit, by the bound of ``random_shares`` once given 
 without. It holds for any rule by which a fixed total of labels is spread in wave 2, and in the same
 way for evidence of recovery, which is the detector's turned round.
 
-Missing answers of a wave count in favor of the limit, so that each factor is at most the factor of the
-full wave. The guess for wave 2 rests on the answers to wave 1 that there are: the promise holds
+Missing answers of a wave count in favor of the limit, so that each factor is at most the factor of
+the full wave. The guess for wave 2 rests on the answers to wave 1 that there are: the promise holds
 unless whether those came depends on what the items of wave 2 are.
 
 That is about the classifier's *rates*, behind the window's items. About the window's own metric it
