@@ -91,12 +91,18 @@ def unanswered_line(number: int, remaining: timedelta) -> str:
     )
 
 
-def closing_line(number: int, remaining: timedelta, *, missing: int) -> str:
-    """Return the sentence that a round closes soon, and how many answers it lacks."""
-    return (
-        f"round {number} is closed in {span_text(remaining)} with the answers it has; {missing} "
-        "are missing"
-    )
+def closing_line(
+    number: int, remaining: timedelta, *, missing: int, missing_means: str = "unanswered"
+) -> str:
+    """Return the sentence that a round closes soon, and what its items without an answer become.
+
+    >>> closing_line(3, timedelta(hours=2), missing=9, missing_means="negative")
+    'round 3 is closed in 2 h; 9 items without a row are negative then (missing_means: negative)'
+    """
+    begin = f"round {number} is closed in {span_text(remaining)}"
+    if missing_means == "negative":
+        return f"{begin}; {missing} items without a row are negative then (missing_means: negative)"
+    return f"{begin} with the answers it has; {missing} are missing"
 
 
 def second_wave_line(number: int, at: datetime, *, items: int) -> str:

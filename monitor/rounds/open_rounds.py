@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from monitor.domain.label_parts import parts_of
 from monitor.domain.report import ProvisionalRow
 from monitor.domain.state import RoundState
 from monitor.presentation.estimates import provisional_line
@@ -37,6 +38,8 @@ class OpenRound:
     """When its second wave goes out at the latest; None where none is to come."""
     items_to_come: int = 0  # How many items that wave will have
     provisional: ProvisionalRow | None = None
+    missing_means: str = "unanswered"
+    """``negative`` where each of its columns counts an item without a row as negative."""
 
     @property
     def line(self) -> str:
@@ -70,8 +73,15 @@ class OpenRound:
             waits_until=gives_up_at(round_),
             second_wave_at=round_.second_wave_at,
             provisional=provisional,
+            missing_means=_missing_means(round_),
             **asdict(progress),
         )
+
+
+def _missing_means(round_: Round) -> str:
+    parts = parts_of(round_.settings.labeling)
+    are_negative = bool(parts) and all(part.get("missing_means") == "negative" for part in parts)
+    return "negative" if are_negative else "unanswered"
 
 
 def near_deadline(
@@ -87,7 +97,12 @@ def near_deadline(
 def closing_lines(rounds: Sequence[OpenRound], deadline: timedelta, now: datetime) -> list[str]:
     """Describe which rounds soon close though answers are missing."""
     return [
-        closing_line(round_.round, remaining, missing=round_.wanted - round_.answered)
+        closing_line(
+            round_.round,
+            remaining,
+            missing=round_.wanted - round_.answered,
+            missing_means=round_.missing_means,
+        )
         for round_, remaining in near_deadline(rounds, deadline, now)
         if 0 < round_.answered < round_.wanted
     ]

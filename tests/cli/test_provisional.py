@@ -201,3 +201,16 @@ def test_the_pace_is_kept_where_only_who_else_labels_and_until_when_changes(bare
     assert split[0][0] >= 1
     assert rounds
     assert not any("were followed" in (row["reason"] or "") for row in rounds.values())
+
+
+@pytest.mark.parametrize("means", ["negative", "unanswered"])
+def test_items_without_a_row_are_missing_only_where_they_are_not_negative(bare, means):
+    cases = Cases(bare)
+    column = COLUMN.replace("missing_means: negative", f"missing_means: {means}")
+    bare.config(column, labels=("max_labels: 40", "max_labels: all"))
+    at = [cases.run(day) for day in (1, 2)][-1] + timedelta(days=2, hours=20)
+
+    text = " ".join(bare.run_at(at, "status").out.split())
+
+    assert ("are missing" in text) == (means == "unanswered")
+    assert ("items without a row are negative then" in text) == (means == "negative")
