@@ -78,7 +78,7 @@ def shop_of(folder, *, labels):
     configure(folder)
     path = folder / "config.yaml"
     asked = 'kind: page, question: "Is it about travel?", guideline: guideline.md'
-    asked = f"labeling: {{{asked}, repeats: 0}}"
+    asked = f"labeling: {{{asked}}}"
     text = path.read_text().replace("labeling: {kind: files}", asked)
     path.write_text(text.replace("max_labels: 20", f"max_labels: {labels}"))
     (folder / "guideline.md").write_text("**Yes**: somebody travels.")
