@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import compress
 from pathlib import Path
@@ -18,7 +18,7 @@ MONITOR = "digits-eight"
 CONFIG = "config.yaml"
 _DATABASES = ("monitor.db", "mlflow.db")
 _OURS = (
-    *("predictions.parquet", "truth.parquet", "reference.parquet", CONFIG),
+    *("predictions.parquet", "truth.parquet", CONFIG),
     *(f"{name}{end}" for name in _DATABASES for end in ("", "-wal", "-shm", "-journal")),
 )
 PICTURES = "pictures"
@@ -39,7 +39,7 @@ monitors:
     schedule: {{cron: "0 6 * * MON", lag: 6h}}        # Monday to Monday, counted at six
     sample: {{max_labels: {labels}}}
     labeling: {labeling}
-    reference: {{path: reference.parquet, value: is_eight}}   # labeled before launch
+    reference: {{tp: {tp}, fp: {fp}, fn: {fn}, tn: {tn}}}   # labeled before launch
     limits: {{precision: {precision:.2f}, recall: {recall:.2f}, false_alarm_every: 52}}
 """
 
@@ -99,24 +99,31 @@ def fill(
     for number in range(1, scenario.rounds + 1):
         on_week(number)
         weeks.append(camera.week(number))
-    _write_files(folder, reference, weeks, pictures=pictures)
+    _write_files(folder, weeks, pictures=pictures)
     limits = limits_of(reference.confusion, scenario.room)
-    _write_config(folder, limits, labels=scenario.labels, labeling=_BY_TRUTH)
     eights = frozenset(compress(weeks[-1].ids, weeks[-1].is_eight))
     truths = tuple(week.confusion for week in weeks)
-    return WrittenFolder(reference.confusion, truths, limits, START, eights)
+    written = WrittenFolder(reference.confusion, truths, limits, START, eights)
+    _write_config(folder, written, labels=scenario.labels, labeling=_BY_TRUTH)
+    return written
 
 
 def ask_people(folder: Path, written: WrittenFolder, labels: int) -> None:
     """Let the config ask people for so many labels of the next round, by its pictures."""
-    _write_config(folder, written.limits, labels=labels, labeling=_BY_PEOPLE, show=_SHOW)
+    _write_config(folder, written, labels=labels, labeling=_BY_PEOPLE, show=_SHOW)
 
 
 def _write_config(
-    folder: Path, limits: dict[str, float], *, labels: int, labeling: str, show: str = ""
+    folder: Path, written: WrittenFolder, *, labels: int, labeling: str, show: str = ""
 ) -> None:
     text = _CONFIG.format(
-        name=MONITOR, threshold=THRESHOLD, labels=labels, labeling=labeling, show=show, **limits
+        name=MONITOR,
+        threshold=THRESHOLD,
+        labels=labels,
+        labeling=labeling,
+        show=show,
+        **asdict(written.reference),
+        **written.limits,
     )
     (folder / CONFIG).write_text(text, encoding="utf-8")
 
@@ -127,7 +134,7 @@ def limits_of(reference: Confusion, room: float) -> dict[str, float]:
     return {metric: math.floor(100 * (value - room)) / 100 for metric, value in values.items()}
 
 
-def _write_files(folder: Path, launch: Batch, weeks: list[Batch], *, pictures: bool) -> None:
+def _write_files(folder: Path, weeks: list[Batch], *, pictures: bool) -> None:
     import numpy as np  # noqa: PLC0415
     import pandas as pd  # noqa: PLC0415  0.5 s, the demo only
 
@@ -147,7 +154,5 @@ def _write_files(folder: Path, launch: Batch, weeks: list[Batch], *, pictures: b
     truth = pd.DataFrame(
         {"id": predictions["id"], "is_eight": np.concatenate([week.is_eight for week in weeks])}
     )
-    reference = pd.DataFrame({"id": launch.ids, "score": launch.score, "is_eight": launch.is_eight})
-    tables = {"predictions": predictions, "truth": truth, "reference": reference}
-    for name, table in tables.items():
+    for name, table in {"predictions": predictions, "truth": truth}.items():
         table.to_parquet(folder / f"{name}.parquet", index=False)

@@ -22,7 +22,6 @@ from monitor.domain.ports import Labeler, Watchable
 from monitor.presentation.labels import refused_line, same_person_reason
 from monitor.rounds.censuses import Recounts, recounted
 from monitor.rounds.context import MonitorContext
-from monitor.rounds.reporting.concerns import note_stale_count
 from monitor.storage.labels import census_store, label_store, overlap_store
 from monitor.storage.labels.label_notes import (
     LabelNotes,
@@ -241,6 +240,10 @@ def _store(
         concern_store.drop_concern(connection, round_id, concern_store.STALE_COUNT)
         if census_store.change_census(connection, round_id, part, census, now):
             changes[round_id] += 1
+    if not recounts.stale:
+        return changes
+    from monitor.rounds.reporting.concerns import note_stale_count  # noqa: PLC0415  numpy takes 0.2 s
+
     for round_ in round_store.read_rounds(connection, list(recounts.stale)):
         note_stale_count(connection, round_, recounts.stale[round_.id].reason, now)
     return changes
