@@ -111,10 +111,6 @@ class TruthTable(Protocol):
     def whole_location(self) -> str:
         """Where it is, told from any other place; never shown, as it may hold secrets."""
 
-    @property
-    def reading(self) -> str:
-        """What is read: truths that have it in common are the same."""
-
     def state(self, now: datetime) -> str | None:
         """Return what differs once the rows may, found cheaply; None if nothing cheap tells."""
 
@@ -292,18 +288,6 @@ class AsksQuestion(Protocol):
     @property
     def question(self) -> str | None:
         """The question, one that "yes" and "no" answer."""
-
-
-@runtime_checkable
-class SharesReadings(Protocol):
-    """A labeler that reads once for several monitors, if it is told ahead what they will ask."""
-
-    @property
-    def reading(self) -> str:
-        """What is read: labelers that have it in common find the same."""
-
-    def expect(self, items: Collection[str], readers: int) -> None:
-        """Read these items too when one of so many labelers of this reading asks next."""
 
 
 class EffectHandler(Protocol):

@@ -41,7 +41,6 @@ from monitor.domain.time_limit import T, within
 from monitor.domain.truth import JoinedTruth, TruthColumns, TruthRow
 from monitor.domain.values import DOUBTFUL, MISSING_MARKERS, Words, listed, unpunctuated
 from monitor.files.relations import all_texts, check_table, kind_of
-from monitor.labeling.shared_truths import shared_by
 
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
 Values = Value | tuple[Value, ...]
@@ -272,7 +271,6 @@ class ColumnLabeler:
         self.truths: TruthTable = source.truths(settings.columns)
         self._clock = clock
         self._meanings = ValueMeanings(settings)
-        self._shared = shared_by(self.reading)
 
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
         """Do nothing: nobody is asked."""
@@ -284,30 +282,14 @@ class ColumnLabeler:
         """
         if not tasks:
             return Collected(cursor=cursor, anew=False)
-        try:
-            return self._within(lambda: self._collect(tasks, cursor))
-        finally:
-            self._shared.finish()
-
-    @property
-    def reading(self) -> str:
-        """What is read: labelers that have it in common find the same."""
-        return self.truths.reading
-
-    def expect(self, items: Collection[str], readers: int) -> None:
-        """Read these items too when one of so many labelers of this reading asks next."""
-        self._shared.expect(items, readers)
+        return self._within(lambda: self._collect(tasks, cursor))
 
     def _collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
-        clock = self._clock()
-        state = self.truths.state(clock)
+        state = self.truths.state(self._clock())
         now = self._marker(tasks, state)
         if state is not None and now == cursor:
             return Collected(cursor=cursor, anew=False)
-        items = {task.item_id for task in tasks.values()}
-        shared = str(clock.replace(second=0, microsecond=0)) if state is None else state
-        # The other half of the time is to read alone, should another's reading hang.
-        truths = self._shared.of(items, shared, self.truths.of, self.truths.timeout / 2)
+        truths = self.truths.of({task.item_id for task in tasks.values()})
         if state is None:  # then only what was found tells whether anything changed
             now = self._marker(tasks, sorted(truths.items()))
             if now == cursor:

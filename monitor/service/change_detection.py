@@ -21,7 +21,6 @@ from monitor.domain.ports import Clock, Labeler, Watchable
 from monitor.domain.slots import next_slot
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.labels.endpoints import endpoint_name
-from monitor.service.shared_reads import Prefetcher
 from monitor.storage.database import Database
 from monitor.storage.overview.change_marks import (
     NOTHING,
@@ -128,11 +127,6 @@ class ChangeDetector:
             for one in context.labelers_of(round_.settings)
         }
         return (*(one.labeler for one in context.today), *labelers.values())
-
-    def prefetcher(self, checks: Sequence[MonitorScan]) -> Prefetcher:
-        """Know which of these looks will read the same labels."""
-        labelers = {scan.context.settings.name: scan.labelers for scan in checks}
-        return Prefetcher(self._database, self._clock, labelers)
 
     def record_check(self, scan: MonitorScan, *, well: bool) -> None:
         """Note how a look ended."""

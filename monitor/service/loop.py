@@ -30,7 +30,7 @@ from monitor.service.change_detection import ChangeDetector, MonitorScan, last_o
 from monitor.service.imports import broken_import, end_for, import_for_workers
 from monitor.service.mlflow_process import MlflowProcess
 from monitor.service.runtime import Running
-from monitor.service.shared_reads import SharedScans, prepared
+from monitor.service.shared_reads import SharedScans
 from monitor.service.web.health import Heartbeat
 from monitor.service.worker_pool import MonitorPool
 from monitor.storage.outbox import effect_store
@@ -143,7 +143,7 @@ def _check(
 
     What stops one does not stop the others.
     """
-    around = prepared(idle.prefetcher(checks), SharedScans([scan.context for scan in checks]))
+    around = SharedScans([scan.context for scan in checks]).shared
     errors: dict[str, MonitorError] = {}
     for scan in checks:
         before_check(scan.context)

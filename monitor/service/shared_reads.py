@@ -1,16 +1,14 @@
-"""Reading once what several monitors of a pass read.
+"""Reading a window once for the monitors of one block that are about to draw from it.
 
-`Prefetcher` tells the labeler of a file with the truth of many monitors which items the others wait
-for, before the first of them is looked at. `SharedScans` reads a window once for all monitors of a
-block that are about to draw from it. Nothing else depends on either: a monitor for which it does
-not hold reads by itself.
+Nothing is shared across blocks, and nothing depends on it: a monitor for which it does not hold
+reads by itself.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -19,10 +17,8 @@ import structlog
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import MonitorError
-from monitor.domain.ports import Clock, Labeler, PlannedScan, SharesReadings, SharesScans
+from monitor.domain.ports import PlannedScan, SharesScans
 from monitor.rounds.context import MonitorContext
-from monitor.storage.database import Database
-from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
     from monitor.rounds.opening.due import NextScan
@@ -32,79 +28,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("monitor.service.shared_reads")
 
-MOST = 100_000  # Items read at once, to keep memory small: of more, the next monitors read again
 _FEWEST = 2  # Monitors by which a window is shared
-
-
-def prepared(prefetcher: Prefetcher, scans: SharedScans) -> Around:
-    """Have at hand, around a look at a monitor, what it reads in common with others."""
-
-    @contextmanager
-    def around(context: MonitorContext) -> Iterator[None]:
-        prefetcher.before(context.settings.name)
-        with scans.shared(context):
-            yield
-
-    return around
-
-
-class Prefetcher:
-    """Knows which monitors of a pass will read the same, and tells each labeler once."""
-
-    def __init__(
-        self, database: Database, clock: Clock, labelers: Mapping[str, Sequence[Labeler]]
-    ) -> None:
-        self._database = database
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._readings = {
-            name: _readings(name, of_monitor) for name, of_monitor in labelers.items()
-        }
-        self._untold: dict[str, dict[str, None]] = defaultdict(dict)
-        for name, readings in self._readings.items():
-            for reading in readings:
-                self._untold[reading][name] = None
-
-    def before(self, name: str) -> None:
-        """Notify the labelers of a monitor, unless they were with another monitor's."""
-        for reading, labeler in self._readings[name].items():
-            with self._lock:
-                untold = self._untold[reading]
-                if name not in untold:
-                    continue
-                del untold[name]
-                if not untold:
-                    continue  # the last one reads for itself
-                items, readers = self._take(name, untold)
-            labeler.expect(items, readers)
-
-    def _take(self, first: str, untold: dict[str, None]) -> tuple[set[str], int]:
-        """Gather the items of the next monitors, and how many of these wait for any."""
-        waiting = self._waiting(first)
-        items, readers = set(waiting), int(bool(waiting))
-        while untold and len(items) < MOST:
-            name = next(iter(untold))
-            del untold[name]
-            waiting = self._waiting(name)
-            items |= waiting
-            readers += bool(waiting)  # who waits for nothing never asks
-        return items, readers
-
-    def _waiting(self, name: str) -> set[str]:
-        try:
-            with self._database.read() as connection:
-                return round_store.waiting_items(connection, name, self._clock())
-        except MonitorError:
-            return set()  # the look itself meets and tells the same; here nothing is lost
-
-
-def _readings(monitor: str, labelers: Sequence[Labeler]) -> dict[str, SharesReadings]:
-    try:
-        shares = [labeler for labeler in labelers if isinstance(labeler, SharesReadings)]
-        return {labeler.reading: labeler for labeler in shares}
-    except Exception:
-        log.exception("labels not shared: stopped by a bug", monitor=monitor)
-        return {}  # it reads by itself
 
 
 @dataclass(slots=True)

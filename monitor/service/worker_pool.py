@@ -15,7 +15,7 @@ from monitor.rounds.claims import turn_taken
 from monitor.rounds.context import MonitorContext
 from monitor.service.change_detection import ChangeDetector, MonitorScan, last_ones
 from monitor.service.imports import broken_import, end_for
-from monitor.service.shared_reads import SharedScans, prepared
+from monitor.service.shared_reads import SharedScans
 
 if TYPE_CHECKING:
     from monitor.service.runtime import Running
@@ -64,9 +64,7 @@ class MonitorPool:
         ]
         checks = self._idle.needed(free)
         others, interrupted = last_ones(checks)
-        around = prepared(
-            self._idle.prefetcher(checks), SharedScans([scan.context for scan in others])
-        )
+        around = SharedScans([scan.context for scan in others]).shared
         for some in filter(None, (*([scan] for scan in others), interrupted)):
             self._begin(some, around)
         self._note_if_quiet()

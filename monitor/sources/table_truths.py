@@ -58,13 +58,6 @@ class TableTruths:
         return self.source.place
 
     @property
-    def reading(self) -> str:
-        """What is read: truths that have it in common are the same."""
-        settings = self.source.settings
-        times = (settings.time_zone, settings.unit_of_times)
-        return repr((self.whole_location, self._columns, settings.where, times))
-
-    @property
     def columns_read(self) -> set[str]:
         """The columns of the truth, and those that decide which rows count."""
         columns = {self._columns.id, self._columns.value, self._columns.time}

@@ -75,7 +75,7 @@ def test_classes_share_a_truth_that_stands_where_the_predictions_are(load):
     found = (context.labeler for context in build(config).monitors)
     labelers = [labeler for labeler in found if isinstance(labeler, ColumnLabeler)]
     assert [labeler.settings.positive for labeler in labelers] == ["travel", "finance", "other"]
-    assert len({labeler.reading for labeler in labelers}) == 1
+    assert len({labeler.truths.whole_location for labeler in labelers}) == 1
 
 
 def test_columns_that_can_be_no_part_of_a_name_get_one_in_a_list_of_their_own(load):

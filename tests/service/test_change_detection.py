@@ -268,13 +268,6 @@ class BreaksWhenAsked(MemoryLabeler):
     def location(self):
         return self._unless("location") or "memory"
 
-    @property
-    def reading(self):
-        return self._unless("reading") or "memory"
-
-    def expect(self, *_):
-        pass
-
     def state(self):
         return self._unless("state") or "as it was"
 
@@ -284,7 +277,7 @@ class BreaksWhenAsked(MemoryLabeler):
             raise KeyError(message)
 
 
-@pytest.mark.parametrize("where", ["state", "location", "reading"])
+@pytest.mark.parametrize("where", ["state", "location"])
 def test_a_labeler_with_a_bug_keeps_no_other_monitor_from_its_look(database, where):
     broken, well = (Scene(database, SMALL, name=name) for name in ("broken", "well"))
     broken.labeler = BreaksWhenAsked(where)
@@ -292,7 +285,6 @@ def test_a_labeler_with_a_bug_keeps_no_other_monitor_from_its_look(database, whe
 
     with capture_logs() as logs:
         looks = idle.needed([broken.context, well.context])
-        idle.prefetcher(looks).before("well")
 
     assert [look.context.settings.name for look in looks] == ["broken", "well"]
     assert [line["log_level"] for line in logs] == ["error"]

@@ -17,7 +17,7 @@ from monitor.rounds.opening import due
 from monitor.service import worker_pool
 from monitor.service.change_detection import ChangeDetector
 from monitor.service.loop import TICK, MonitorWork, one_pass
-from monitor.service.shared_reads import Prefetcher, SharedScans, prepared
+from monitor.service.shared_reads import SharedScans
 from monitor.storage.rounds import round_store
 from monitor.storage.schema import VERSION_TABLE
 from monitor.storage.tables import rounds
@@ -156,11 +156,11 @@ class Bug(Exception):
 
 
 def breaks_for(name, of, monkeypatch, method):
-    """Let a method break for one monitor, of which it gets the name or a look."""
+    """Let a method break for one monitor, of which it gets the context or a look."""
     kept = getattr(of, method)
 
     def broken(self, asked, *arguments, **named):
-        if name == (asked if isinstance(asked, str) else asked.context.settings.name):
+        if name == getattr(asked, "context", asked).settings.name:
             raise Bug
         return kept(self, asked, *arguments, **named)
 
@@ -168,7 +168,7 @@ def breaks_for(name, of, monkeypatch, method):
 
 
 @pytest.mark.parametrize(
-    ("of", "method"), [(Prefetcher, "before"), (ChangeDetector, "record_check")]
+    ("of", "method"), [(SharedScans, "shared"), (ChangeDetector, "record_check")]
 )
 def test_a_bug_beside_a_look_is_logged_and_counted_and_keeps_no_monitor_behind_it_back(
     scenes, slow, work, monkeypatch, of, method
@@ -190,7 +190,7 @@ def test_a_bug_beside_a_look_is_logged_and_counted_and_keeps_no_monitor_behind_i
 
 def test_a_bug_beside_a_look_is_one_monitors_error_in_run_once_too(scenes, slow, work, monkeypatch):
     slow.go_on.set()
-    breaks_for("slow", Prefetcher, monkeypatch, "before")
+    breaks_for("slow", SharedScans, monkeypatch, "shared")
 
     done = one_pass(work.running.application, work.running.application.monitors)
 
@@ -247,8 +247,7 @@ def test_a_store_that_a_newer_program_upgraded_gets_no_round_and_ends_the_proces
     for begin in (work.rounds, work.mlflow, work.notices):
         with pytest.raises(SchemaNewer, match="upgraded by a newer mlflow-pr-monitor"):
             begin()
-    around = prepared(work._lanes._idle.prefetcher(looks), SharedScans(()))
-    work._lanes._check(looks[0], around)  # begun before the upgrade
+    work._lanes._check(looks[0], SharedScans(()).shared)  # begun before the upgrade
 
     assert {type(reason) for reason in reasons} == {SchemaNewer}
     assert len(reasons) == 4

@@ -34,7 +34,7 @@ from monitor.storage import queries
 from monitor.storage.claims import wait_for_turn, wait_if_recorded
 from monitor.storage.database import add_missing, listed
 from monitor.storage.queries import named
-from monitor.storage.tables import monitors, payloads, rounds, tasks
+from monitor.storage.tables import monitors, payloads, rounds
 
 
 class RoundVersion(NamedTuple):
@@ -292,13 +292,6 @@ def newest_slot(connection: Connection, name: str) -> datetime | None:
 def unfinished_rounds(connection: Connection, name: str, now: datetime) -> list[Round]:
     """Read the rounds of a monitor that may have something to do, in slot order."""
     return find_where(connection, monitors.c.name == name, is_unfinished(now))
-
-
-def waiting_items(connection: Connection, name: str, now: datetime) -> set[str]:
-    """Read the ids of the items of which a monitor may still take labels."""
-    query = select(tasks.c.item_id).join(rounds, rounds.c.id == tasks.c.round_id).join(monitors)
-    waiting = query.where(monitors.c.name == name, is_unfinished(now))
-    return set(connection.scalars(waiting))
 
 
 def unfinished_names(

@@ -1,13 +1,11 @@
 """Labels by column from a table of the database that the predictions are in."""
 
-from datetime import timedelta
-
 import pytest
 
 from monitor.domain.errors import LabelsRefused, SourceUnavailable
 from monitor.domain.model import Answer
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
-from tests.labeling.truth_contract import ASKED, MONDAY, TruthContract, found, tasks_of
+from tests.labeling.truth_contract import ASKED, TruthContract, found, tasks_of
 from tests.sources.sql.databases import BY_COUNTRY, make_table, source_of
 
 KINDS = {"integer": "bigint", "boolean": "boolean"}
@@ -35,36 +33,6 @@ class TestTruths(TruthContract):
     def predictions(self, rows):
         make_table(self.place, [*rows])
         return self.source(columns=BY_COUNTRY)
-
-
-def test_labelers_of_one_table_read_it_once_in_a_pass_and_another_server_is_another_table(
-    sqlite_place,
-):
-    make_table(sqlite_place, [])
-    sqlite_place.run(
-        "create table outcomes (item text, outcome int)",
-        "insert into outcomes values ('a', 1), ('b', 0)",
-    )
-    asked = ColumnSettings.model_validate({"table": "outcomes", **ASKED})
-    now = MONDAY
-    first, second = (
-        ColumnLabeler(asked, source_of(sqlite_place), clock=lambda: now) for _ in range(2)
-    )
-    first.expect(["a", "b"], 3)
-
-    before = found(first, ["a"])
-    sqlite_place.run("update outcomes set outcome = 1")
-    shared = found(second, ["b"])
-    now = MONDAY + timedelta(minutes=1)
-    later = found(second, ["b"])
-
-    assert (before, shared) == (({"a": Answer.POSITIVE}, {}), ({"b": Answer.NEGATIVE}, {}))
-    assert later == ({"b": Answer.POSITIVE}, {})
-    places = {
-        ColumnLabeler(asked, source_of(sqlite_place, url=url)).reading
-        for url in ("postgresql:///d?host=one", "postgresql:///d?host=two")
-    }
-    assert len(places) == 2
 
 
 def test_a_database_that_is_away_keeps_the_round_waiting(sqlite_place):
