@@ -112,6 +112,30 @@ def checks_of(labeling: Mapping[str, Any] | None) -> dict[int, Checks]:
     }
 
 
+_OF_DRAW = ("for", "deadline", "overlap", "checks")
+"""Settings of a labeler that decided how its round was drawn and closed."""
+
+
+def with_columns_of(
+    opened: Mapping[str, Any] | None, today: Mapping[str, Any] | None
+) -> Mapping[str, Any] | None:
+    """Return the labelers of a round whose columns are read as those for the same items are today.
+
+    >>> opened = {"kind": "column", "value": "label", "checks": 20}
+    >>> with_columns_of(opened, {"kind": "column", "value": "fraud", "checks": 40})
+    {'kind': 'column', 'value': 'fraud', 'checks': 20}
+    """
+    now = {role_of(rules_of(today), index): part for index, part in enumerate(parts_of(today))}
+    parts = [
+        {**part, **{name: value for name, value in other.items() if name not in _OF_DRAW}}
+        if part.get("kind") == COLUMN
+        and (other := now.get(role_of(rules_of(opened), index), {})).get("kind") == COLUMN
+        else part
+        for index, part in enumerate(parts_of(opened))
+    ]
+    return {**opened, "parts": parts} if opened and "parts" in opened else parts[0]
+
+
 def _answering(parts: Sequence[Mapping[str, Any]], *, predicted: bool) -> list[int]:
     """List the labelers that may answer for items of a class, by index."""
     result = []

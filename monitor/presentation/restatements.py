@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
 
 from monitor.domain.report import EstimateRow, RestatedRow, find_row
-from monitor.presentation.numbers import minute_text, number_text, plural
+from monitor.presentation.numbers import number_text, plural
 
 _MOST_SHOWN = 3  # restatements of one round
 _MOST_NAMES = 20
@@ -39,14 +38,6 @@ def restated_since_text(version: int, newest: int) -> str:
 def not_closed_text(monitor: str, number: int, state: str) -> str:
     """Return the sentence that only a closed round can be restated."""
     return f"round {number} of {monitor} is {state}; only closed rounds can be restated"
-
-
-def not_final_text(monitor: str, number: int, until: datetime) -> str:
-    """Return the sentence that a round needs no restatement yet."""
-    return (
-        f"round {number} of {monitor} takes labels until {minute_text(until)} UTC, and is "
-        "corrected by those that change; restate it after that, if it has to be"
-    )
 
 
 def not_by_people_text(monitor: str) -> str:

@@ -18,7 +18,7 @@ import structlog
 from monitor.domain.census import Census
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import InputRefused, TryLater
-from monitor.domain.label_parts import AssignedLabeler
+from monitor.domain.label_parts import AssignedLabeler, with_columns_of
 from monitor.domain.labels import Statement, current_answers
 from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refusal, Task
 from monitor.domain.report import EstimateRow
@@ -30,7 +30,6 @@ from monitor.presentation.restatements import (
     not_by_column_text,
     not_by_people_text,
     not_closed_text,
-    not_final_text,
     uncounted_text,
     unlabeled_text,
 )
@@ -161,11 +160,12 @@ class RestateOutcome:
 def restate(
     context: MonitorContext, restatement: RestateRequest, *, dry_run: bool = False
 ) -> RestateOutcome:
-    """Restate closed rounds that take no labels any more, each history at once.
+    """Restate closed rounds, each history at once.
 
-    Where every number comes out as it is, there is no new version. Raises `InputRefused` if a named
-    round cannot be restated, or the named annotator labeled none; `TryLater` if another worker has
-    one of them, or late labels are still to be counted.
+    A round whose column was read again takes its late labels by the settings of that reading. Where
+    every number comes out as it is, there is no new version. Raises `InputRefused` if a named round
+    cannot be restated, or the named annotator labeled none; `TryLater` if another worker has one of
+    them, or late labels are still to be counted.
     """
     rounds = _chosen(context, restatement)
     labels = _changed_labels(context, restatement, rounds)
@@ -186,8 +186,8 @@ def restate(
 
 
 def _chosen(context: MonitorContext, request: RestateRequest) -> list[Round]:
-    """Find the rounds to restate, in slot order; named ones have to be closed and final."""
-    name, now = context.settings.name, context.clock()
+    """Find the rounds to restate, in slot order; named ones have to be closed."""
+    name = context.settings.name
     with context.database.read() as connection:
         rounds = round_store.find_rounds(connection, name)
     numbers = [round_.number for round_ in rounds]
@@ -195,17 +195,11 @@ def _chosen(context: MonitorContext, request: RestateRequest) -> list[Round]:
         if number not in numbers:
             raise InputRefused(no_round_text(name, number, numbers))
     for round_ in rounds:
-        if round_.number in request.rounds and not _is_final(round_, now):
-            until = round_.labels_until
-            if round_.state is not RoundState.CLOSED or until is None:
-                raise InputRefused(not_closed_text(name, round_.number, round_.state))
-            raise InputRefused(not_final_text(name, round_.number, until))
-    return [round_ for round_ in rounds if request.has(round_) and _is_final(round_, now)]
-
-
-def _is_final(round_: Round, now: datetime) -> bool:
-    is_over = round_.labels_until is None or round_.labels_until < now
-    return round_.state is RoundState.CLOSED and is_over
+        if round_.number in request.rounds and round_.state is not RoundState.CLOSED:
+            raise InputRefused(not_closed_text(name, round_.number, round_.state))
+    return [
+        round_ for round_ in rounds if request.has(round_) and round_.state is RoundState.CLOSED
+    ]
 
 
 def _changed_labels(
@@ -417,6 +411,8 @@ def _publish(
         round_claims.hold(connection, claim)
         write_versions(connection, batch, estimates, supplements)
         _write(connection, request, batch, own, changes, now)
+        if request.truth:
+            _freeze_columns(context, connection, batch, own)
         readings = read_stored_readings(connection, batch.affected)
         write_readings(connection, batch.affected, readings)
         for member in batch.affected:
@@ -466,6 +462,16 @@ def _write(
     ]
     latest = [(each.round.id, each.version, each.tally.is_partial) for each in batch.affected]
     restatement_store.set_versions(connection, latest, revisions)
+
+
+def _freeze_columns(
+    context: MonitorContext, connection: Connection, batch: HistoryBatch, own: set[int]
+) -> None:
+    """Let restated rounds read their late labels as they were restated."""
+    for round_ in (member.round for member in batch.affected if member.round.id in own):
+        labeling = with_columns_of(round_.settings.labeling, context.settings.round.labeling)
+        settings = round_.settings.model_copy(update={"labeling": labeling})
+        round_transitions.replace_settings(connection, round_.id, settings)
 
 
 _FROM_FILES = "files"

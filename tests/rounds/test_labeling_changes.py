@@ -129,6 +129,29 @@ def test_restate_reads_the_truth_of_final_rounds_by_the_settings_of_today(weeks,
     assert labeled(weeks, 1)[0][:3] == (answers, answers, 2)
 
 
+@BOTH
+def test_a_restated_round_takes_its_late_labels_as_it_was_restated(weeks, way):
+    weeks.truth = {f"0-{n:02}": "ok" if n % 3 else "fraud" for n in range(ITEMS)}
+    weeks.write_truth()
+    opened = {"positive": "fraud", "negative": "ok"}
+    weeks.play(labeling=opened, **way)
+    weeks.play(labeling=opened, **way)
+    [(answers, *_)] = labeled(weeks, 1)
+    today = {"positive": ["ok", "fraud"], "negative": "no"}
+    context = weeks.play(labeling=today, **way)
+    request = RestateRequest(by="ana", why="ok meant fraud", truth=True)
+    restating.restate(context, request)
+    weeks.play(labeling=today, **way)
+    assert labeled(weeks, 1)[0][:3] == (answers, answers, 2)
+
+    late = {f"0-{n:02}" for n in range(0, ITEMS, 2)}
+    weeks.write_truth(**dict.fromkeys(late, "no"))
+    weeks.play(labeling=today, **way)
+
+    drawn = {item for (item,) in weeks.rows("select id from items")} or set(weeks.truth)
+    assert labeled(weeks, 1)[0][:3] == (answers, len(drawn - late), 3)
+
+
 def test_restate_names_a_round_whose_predictions_are_deleted_and_restates_the_others(tmp_path):
     weeks = Weeks(tmp_path)
     for _ in range(2):

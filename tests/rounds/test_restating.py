@@ -274,7 +274,7 @@ def test_what_an_annotator_said_who_was_wrong_can_be_taken_out(good):
         restate(good, 2, without=good.labeler.annotator)
 
 
-def test_a_round_that_is_not_final_or_that_another_worker_has_is_refused(good):
+def test_a_round_that_is_not_closed_or_that_another_worker_has_is_refused(good):
     good.draw(4)
 
     for number, why in (
@@ -286,10 +286,6 @@ def test_a_round_that_is_not_final_or_that_another_worker_has_is_refused(good):
     good.write(round_claims.claim_round, good.round(2).id)
     with pytest.raises(TryLater, match="another worker is busy with round 2"):
         restate_precision(good, 2, to=Answer.NEGATIVE)
-    good.now -= timedelta(days=7)
-    why = "takes labels until 2025-03-18 06:00 UTC, and is corrected by those that change"
-    with pytest.raises(InputRefused, match=why):
-        restate(good, 3)
 
 
 def test_late_labels_of_a_later_round_stay_to_be_corrected_by_themselves(scene):

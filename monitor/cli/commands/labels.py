@@ -283,11 +283,11 @@ def restate(
 ) -> None:
     """Give old rounds new numbers after labels or the method changed.
 
-    For closed rounds that accept no late labels any more. They get a new version, and so do rounds
-    that pool them; earlier versions stay readable, and all show who restated what, when and why. A
-    restatement never fires, ends or revises an alert. With --labels, --truth or --without, the
-    default is the rounds in which an answer changes. Repeating the command changes nothing. Exit
-    code 65 if a row of FILE was refused.
+    For closed rounds. They get a new version, and so do rounds that pool them; earlier versions
+    stay readable, and all show who restated what, when and why. A restatement never fires, ends or
+    revises an alert. With --labels, --truth or --without, the default is the rounds in which an
+    answer changes. Repeating the command changes nothing. Exit code 65 if a row of FILE was
+    refused.
     """
     from monitor.rounds.restating import RestateRequest
     from monitor.rounds.restating import restate as restated

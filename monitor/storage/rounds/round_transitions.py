@@ -170,13 +170,18 @@ def last_reasons(connection: Connection, round_ids: Sequence[int]) -> dict[int, 
     return {round_id: str(reason) for round_id, reason in connection.execute(query)}
 
 
+def replace_settings(connection: Connection, round_id: int, settings: RoundSettings) -> None:
+    """Replace the settings of a round, whatever its state."""
+    frozen = settings.model_dump(mode="json")
+    change(connection, rounds, rounds.c.id == round_id, settings=frozen)
+
+
 def set_limits(
     connection: Connection, claim: Claim, round_: Round, limits: Limits, reason: str, now: datetime
 ) -> None:
     """Replace the limits that watch a claimed round."""
     hold(connection, claim)
-    settings = round_.settings.model_copy(update={"limits": limits})
-    change(connection, rounds, rounds.c.id == round_.id, settings=settings.model_dump(mode="json"))
+    replace_settings(connection, round_.id, round_.settings.model_copy(update={"limits": limits}))
     note_event(connection, round_, reason, now)
 
 
