@@ -366,6 +366,29 @@ def test_a_second_backfill_notifies_no_hook_of_an_alert_of_the_first(backfilled)
     assert backfilled.notices("ops") == []
 
 
+def test_hooks_do_not_hear_the_end_of_an_alert_of_a_backfill_that_they_never_heard_fire(backfilled):
+    while backfilled.alerts()[0].state is AlertState.FIRING:
+        play_labeled(backfilled, len(backfilled.rows("select id from rounds")) + 2, precision=0.95)
+
+    assert [each["event"] for each in backfilled.alert_notices("log")][-1] == "alert.resolved"
+    assert backfilled.alert_notices("ops") == []
+
+
+def test_a_backfill_tells_the_end_of_an_alert_to_the_hooks_that_heard_it_fire(backfilled):
+    play_labeled(backfilled, 3, precision=0.2)
+    for number in range(4, 12):
+        backfilled.week(number, precision=0.97)
+    backfilled.labeler.answers |= backfilled.truth
+    backfilled.now += 9 * WEEK
+    list(run.backfill(backfilled.context, MONDAY))
+
+    assert backfilled.round(5).is_silent
+    assert [each["event"] for each in backfilled.alert_notices("ops")] == [
+        "alert.firing",
+        "alert.resolved",
+    ]
+
+
 def read_flagged(labeled, positive):
     """Readings of a round that handed out 100 flagged items, with so many answers."""
     before, now = (

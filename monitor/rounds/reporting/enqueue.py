@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.supplements import Supplements
 
 
+FIRING = "alert.firing"
+
+
 def enqueue(
     connection: Connection,
     batch: HistoryBatch,
@@ -58,7 +61,7 @@ def enqueue(
     }
     report_store.write_reports(connection, reports)  # before the effects, which refer to them
     due = batch.affected[0].round
-    effects = _notices(due, reports[due.id], evidence, now)
+    effects = _notices(connection, due, reports[due.id], evidence, now)
     for member in batch.affected:
         round_ = member.round
         effects += _for_mlflow(round_, reports[round_.id], newest=round_.id == surroundings.newest)
@@ -66,7 +69,11 @@ def enqueue(
 
 
 def _notices(
-    due: Round, report: RoundReport, evidence: BatchEvidence, now: datetime
+    connection: Connection,
+    due: Round,
+    report: RoundReport,
+    evidence: BatchEvidence,
+    now: datetime,
 ) -> list[NewEffect]:
     """Notify people of alert moves, and the log of what was unusual about a round that closes."""
     effects: list[NewEffect] = []
@@ -74,7 +81,8 @@ def _notices(
         if move.event is None:
             continue
         notice = alert_notice(move.event, move.alert, report, due, at=now, why=move.why)
-        effects += _to_all(due, notice)
+        is_new = move.event == FIRING
+        effects += _to_all(due, notice) if is_new else _to_notified(connection, due, notice)
     if report.version == due.first_version:
         effects += [_to(due, unusual_notice(row, report, due), LOG) for row in report.notices]
     return effects
@@ -102,7 +110,7 @@ def enqueue_early(
     names = names_of(connection, round_)
     for alert in fired:
         sentence = alerts.early_sentence(alert, *labels)
-        notice = _stored_alert("alert.firing", alert, round_, sentence=sentence, at=now, **names)
+        notice = _stored_alert(FIRING, alert, round_, sentence=sentence, at=now, **names)
         notify(connection, round_, notice, now)
     newest = round_store.newest_closed(connection, round_.monitor, now)
     report = None if newest is None else _stored_report(connection, newest)
@@ -181,12 +189,12 @@ def _makes_stale(connection: Connection, round_: Round, now: datetime) -> bool:
 def enqueue_ended(
     connection: Connection, alert: StoredAlert, why: str, now: datetime, *, by_hand: bool = True
 ) -> None:
-    """Write the notices of an alert that no round ended, for anyone who had one when it fired."""
+    """Write the notices of an alert that no round ended, for those notified when it fired."""
     round_ = round_store.read_round(connection, alert.fired_round_id)
     sentence = alerts.ended_sentence(alert, by_hand=by_hand, why=why)
     names = names_of(connection, round_)
     notice = _stored_alert("alert.resolved", alert, round_, sentence=sentence, at=now, **names)
-    notify(connection, round_, notice, now)
+    effect_store.add_effects(connection, _to_notified(connection, round_, notice), now)
 
 
 def _for_mlflow(round_: Round, report: RoundReport, *, newest: bool) -> list[NewEffect]:
@@ -238,6 +246,19 @@ def _to_all(round_: Round, notice: Notice) -> list[NewEffect]:
     return [_to(round_, notice, sink) for sink in (LOG, *hooks)]
 
 
+def _to_notified(connection: Connection, round_: Round, notice: Notice) -> list[NewEffect]:
+    """Send the end of an alert to the log, and to the hooks that were notified when it fired.
+
+    A backfill sends it too, since it wakes nobody.
+    """
+    fired = {
+        hook: f"{notice_id(FIRING, notice.alert or '')}/{hook}" for hook in round_.settings.hooks
+    }
+    stored = effect_store.read_stored(connection, list(fired.values()))
+    notified = [hook for hook, key in fired.items() if key in stored]
+    return [_to(round_, notice, sink) for sink in (LOG, *notified)]
+
+
 def _to(round_: Round, notice: Notice, sink: str, *, key: str | None = None) -> NewEffect:
     return NewEffect(
         key=key or f"{notice.id}/{sink}",
@@ -277,7 +298,7 @@ def alert_notice(
     """Notify people of an alert that fired, resolved or was revised."""
     row = report.shown(alert.metric, "pooled") or report.shown(alert.metric, "round")
     sentence = {
-        "alert.firing": lambda: alerts.firing_sentence(alert, row, report),
+        FIRING: lambda: alerts.firing_sentence(alert, row, report),
         "alert.resolved": lambda: alerts.resolved_sentence(alert, row, report, why),
         "alert.revised": lambda: alerts.revised_sentence(alert, row, report),
     }[event]()
@@ -287,7 +308,7 @@ def alert_notice(
 
 
 def _stored_alert(event: str, alert: StoredAlert, round_: Round, **more: Any) -> Notice:
-    if event == "alert.firing":
+    if event == FIRING:
         more["promise"] = alerts.promise(round_.settings.limits.false_alarm_every)
         is_open = round_.state is RoundState.LABELING
         more["to_do"] = alerts.alert_to_do(alert, is_open=is_open)

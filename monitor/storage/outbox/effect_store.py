@@ -8,7 +8,7 @@ is about the same round, or the same alert, still waits for it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -92,6 +92,12 @@ def add_effects(connection: Connection, new: Iterable[NewEffect], now: datetime)
     state = {"status": WAITING, "created_at": now, "next_try": now}
     # A step that is repeated after a crash writes the same keys: what is there is left alone.
     add_missing(connection, effects, [asdict(effect) | state for effect in new])
+
+
+def read_stored(connection: Connection, keys: Sequence[str]) -> set[str]:
+    """Find which of these keys have an effect, whatever came of it."""
+    query = select(effects.c.key).where(effects.c.key.in_(keys))
+    return set(connection.scalars(query)) if keys else set()
 
 
 def heads(connection: Connection, now: datetime) -> list[Head]:
