@@ -95,7 +95,7 @@ def add_effects(connection: Connection, new: Iterable[NewEffect], now: datetime)
 
 
 def read_stored(connection: Connection, keys: Sequence[str]) -> set[str]:
-    """Find which of these keys have an effect, whatever came of it."""
+    """Return which of these keys belong to a stored effect, delivered or not."""
     query = select(effects.c.key).where(effects.c.key.in_(keys))
     return set(connection.scalars(query)) if keys else set()
 

@@ -171,7 +171,7 @@ def last_reasons(connection: Connection, round_ids: Sequence[int]) -> dict[int, 
 
 
 def replace_settings(connection: Connection, round_id: int, settings: RoundSettings) -> None:
-    """Replace the settings of a round, whatever its state."""
+    """Replace the settings of a round in any state."""
     frozen = settings.model_dump(mode="json")
     change(connection, rounds, rounds.c.id == round_id, settings=frozen)
 
