@@ -5,12 +5,6 @@ values and pairs of them are searched, 230. One value, of 5 % of the items, has 
 odds of error. A name is right if it is this value or a pair with it. `twice` draws the value twice
 as often as the others, which keeps the test but takes labels from the rest.
 
-`explore` spends a fifth of the labels of each band on the value with the largest e-value so far,
-from the second round on. Those labels count for that value and for pairs with it, beside the other
-four fifths; all other names are compared by the four fifths alone, for a value that holds much of
-what was explored would look as bad. What is explored depends on earlier rounds only, so that each
-round's ratio keeps its mean.
-
 `--played` lets the product play so many histories of each kind instead: 4 rounds of 20,000 items, 7
 % flagged, in the default score cells, opened, labeled and closed in this process. Which items are
 drawn differs from run to run.
@@ -27,7 +21,7 @@ from benchmarks.harness import Flags, Values, Whole
 from benchmarks.label_error import BANDS
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Sample
-from monitor.stats.detection.worse_segments import log_e_values, log_ratios, worse_segments
+from monitor.stats.detection.worse_segments import log_ratios, worse_segments
 from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.testing import MemorySource
@@ -74,72 +68,22 @@ def ratios(whole: Whole, wrong: Whole, own: Whole, own_wrong: Whole) -> Values:
     return np.stack([log_ratios(*counts) for counts in of_class], axis=1)
 
 
-EXPLORED = 0.2
-"""Share of the labels of each band that goes to the explored value."""
-
-
-def explored_ratios(
-    factor: float, where: Flags, rng: np.random.Generator, past: list[Values]
-) -> Values:
-    """Log ratios of a round that explores the value that looks worst so far, as `round_ratios`."""
-    if not past:
-        return round_ratios(factor, where, rng)
-    value = int(log_e_values(np.stack(past, axis=1)[:SINGLE]).argmax())
-    share = np.multiply.outer(CLIENTS, TEAMS)
-    of_value = np.zeros((len(CLIENTS), len(TEAMS)))
-    at = value if value < len(CLIENTS) else (slice(None), value - len(CLIENTS))
-    of_value[at] = share[at]
-    more = (EXPLORED * BANDS.labels).astype(np.int64)
-    parts_of = []
-    for chance, count in ((share, BANDS.labels - more), (of_value, more)):
-        p = chance / chance.sum()
-        drawn = rng.multinomial(count, p.ravel()).T.reshape(*p.shape, -1)
-        parts_of.append((drawn, errors_of(drawn, factor, where, rng)))
-    (labels, errors), (own_more, wrong_more) = parts_of
-    whole, wrong = labels.sum(axis=(0, 1)), errors.sum(axis=(0, 1))
-    own, own_wrong = parts(labels), parts(errors)
-    result = ratios(whole, wrong, own, own_wrong)
-    more_own, more_wrong = parts(own_more), parts(wrong_more)
-    for name in (value, *_pairs_with(value)):
-        n, k, one = more_own[name], more_wrong[name], slice(name, name + 1)
-        result[one] = ratios(whole + n, wrong + k, own[one] + n, own_wrong[one] + k)
-    return result
-
-
-def _pairs_with(value: int) -> range:
-    """Places of the pairs that hold a value."""
-    if value < len(CLIENTS):
-        return range(SINGLE + value * len(TEAMS), SINGLE + (value + 1) * len(TEAMS))
-    return range(SINGLE + value - len(CLIENTS), SINGLE + PAIRS, len(TEAMS))
-
-
 def is_right(index: int) -> bool:
     """Whether a place among those searched is the worse client, or a pair with it."""
     return index == BAD or SINGLE <= index < SINGLE + len(TEAMS)
 
 
-def quiet(histories: int, rounds: int, *, explore: bool = False) -> None:
+def quiet(histories: int, rounds: int) -> None:
     """Print how often anything is named in histories without a worse segment."""
     rng, ever = np.random.default_rng(1), np.zeros(rounds)
     everywhere = WORSE["both"]
     for _ in range(histories):
-        past: list[Values] = []
-        for _ in range(rounds):
-            past.append(_round(1.0, everywhere, rng, past, "explore" if explore else "equal"))
+        past = [round_ratios(1.0, everywhere, rng) for _ in range(rounds)]
         ratios = np.stack(past, axis=1)
         named = [bool(worse_segments(ratios[:, :t], PRIOR)) for t in range(1, rounds + 1)]
         ever += np.maximum.accumulate(named)
     first, last = ever[0] / histories, ever[-1] / histories
-    how = f"{histories} quiet histories{', explored' * explore}"
-    print(f"{how}: named in round 1 {first:.3f}, ever in {rounds} {last:.3f}")
-
-
-def _round(
-    factor: float, where: Flags, rng: np.random.Generator, past: list[Values], drawn: str
-) -> Values:
-    if drawn == "explore":
-        return explored_ratios(factor, where, rng, past)
-    return round_ratios(factor, where, rng, twice=drawn == "twice")
+    print(f"{histories} quiet histories: named in round 1 {first:.3f}, ever in {rounds} {last:.3f}")
 
 
 def found(name: str, factor: float, before: int, histories: int, drawn: str = "equal") -> None:
@@ -147,12 +91,10 @@ def found(name: str, factor: float, before: int, histories: int, drawn: str = "e
     rng, where = np.random.default_rng(2), WORSE[name]
     named_by, wrong, covered = np.zeros(4), [], []
     for _ in range(histories):
-        ratios: list[Values] = []
-        for _ in range(before):
-            ratios.append(_round(1.0, where, rng, ratios, drawn))
+        ratios = [round_ratios(1.0, where, rng, drawn == "twice") for _ in range(before)]
         is_named = False
         for after in range(4):
-            ratios.append(_round(factor, where, rng, ratios, drawn))
+            ratios.append(round_ratios(factor, where, rng, drawn == "twice"))
             named = worse_segments(np.stack(ratios, axis=1), PRIOR)
             is_named |= any(one.index == BAD for one in named)
             named_by[after] += is_named
@@ -175,10 +117,9 @@ def main(
 ) -> None:
     """Print what is named in quiet histories, then within 1 to 4 rounds of a worse segment."""
     if played:
-        print("worse       odds  drawn   round 1     2     3     4   wrongly")
+        print("worse       odds  round 1     2     3     4   wrongly")
         for name, factor in (("precision", 4.5), ("recall", 4.5), ("both", 4.5), ("both", 1.0)):
-            for drawn in ("equal", "explore"):
-                play(name, factor, drawn, played)
+            play(name, factor, played)
         return
     quiet(quiet_histories, rounds)
     print("\nworse       odds  before  drawn   round 1     2     3     4   wrongly    covered")
@@ -186,41 +127,30 @@ def main(
         for factor, before in ((4.5, 0), (4.5, 12), (3.0, 0)):
             found(name, factor, before, histories)
     found("recall", 4.5, 0, histories, "twice")
-    explored(histories, quiet_histories // 2, rounds)
-
-
-def explored(histories: int, quiet_histories: int, rounds: int) -> None:
-    """Print the same where the worst value so far gets labels of its own."""
-    quiet(quiet_histories, rounds, explore=True)
-    for name in WORSE:
-        for before in (0, 12):
-            found(name, 4.5, before, histories, "explore")
 
 
 WINDOW = np.array([450, 450, 450, 10_000, 4000, 2300, 1350, 1000])
 """Items of each band in a window that the product draws from."""
 
 
-def play(name: str, factor: float, drawn: str, histories: int) -> None:
+def play(name: str, factor: float, histories: int) -> None:
     """Print how often the product names the worse client, and how many names are wrong."""
     named_by, wrong = np.zeros(4), []
     for seed in range(histories):
         with tempfile.TemporaryDirectory() as folder:
-            named = history(Path(folder), name, factor, drawn == "explore", seed)
+            named = history(Path(folder), name, factor, seed)
         right = [[one.get("client") == f"c{BAD}" and factor > 1 for one in each] for each in named]
         named_by += np.maximum.accumulate([{"client": f"c{BAD}"} in each for each in named])
         wrong.append(1 - float(np.mean(right[-1])) if right[-1] else 0.0)
     cells = " ".join(f"{value:5.2f}" for value in named_by / histories)
-    print(f"{name:10} {factor:4}  {drawn:7} {cells}   {np.mean(wrong):8.3f}")
+    print(f"{name:10} {factor:4}  {cells}   {np.mean(wrong):8.3f}")
 
 
-def history(
-    folder: Path, name: str, factor: float, explores: bool, seed: int
-) -> list[list[dict[str, str]]]:
+def history(folder: Path, name: str, factor: float, seed: int) -> list[list[dict[str, str]]]:
     """Play four rounds; returns the segments that each of their reports names."""
     rng, database = np.random.default_rng(seed), Database(f"sqlite:///{folder}/monitor.db")
     schema.upgrade(database)
-    sample = Sample(max_labels=1250, segments="explore" if explores else None)
+    sample = Sample(max_labels=1250)
     source = MemorySource([], threshold=0.5, segments=["client", "team"])
     scene: Any = Scene(database, settings(sample=sample), source)
     named = []

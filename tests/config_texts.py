@@ -153,7 +153,7 @@ score: score, show: [subject, body]} => score: score, released: let_through}⏎ 
 {kind: files, deadline: 5d, late_labels: 90d} => {kind: column, path: t.csv, id: mail_id, value: y, matures: 1s, checks: 9}
     15, monitors[mail-travel].labeling.checks: nobody is asked; make labeling a list: this column `for: otherwise`, and a line such as {for: checks, kind: page, question: "..."}
 max_labels: 2000 => max_labels: 2000, segments: explore
-    14, monitors[mail-travel].sample.segments: there is no segment to explore; list columns in source.columns.segments
+    14, monitors[mail-travel].sample.segments: this setting was removed: no labels go to the segment that looks worst; segments of source.columns.segments are searched without it, and a larger max_labels finds them sooner
 {kind: files, deadline: 5d, late_labels: 90d} => {kind: page, question: Is it?, gold_share: 0.1}
     15, monitors[mail-travel].labeling.gold_share: this setting was removed: pages no longer mix gold items and repeats into tasks, which no estimate used; to measure label errors use `overlap`, or `checks` of a column
 kind: files, => kind: files, for: flagged,

@@ -142,7 +142,6 @@ class MonitorConfig(Settings):
             self._judge_conflicts,
             self._labeler_conflicts,
             self._uncountable_labels,
-            self._unexplored_segments,
             self._conflicts_by_labeler,
         ):
             for setting, why in conflicts():
@@ -247,19 +246,6 @@ class MonitorConfig(Settings):
     def _uncountable_labels(self) -> Iterator[tuple[str, str]]:
         if self.sample.max_labels == "all" and (why := self._why_not_all()):
             yield "sample.max_labels", f"all {why}; give a number"
-
-    def _unexplored_segments(self) -> Iterator[tuple[str, str]]:
-        if self.sample.segments is None:
-            return
-        if self.sample.max_labels == "all":
-            why = "max_labels: all labels every item, so none is left to explore; leave it out"
-            yield "sample.segments", why
-        if self.classes is not None:
-            why = "a block of classes has one sample, which no class may change; leave it out"
-            yield "sample.segments", why
-        if not self._column("segments"):
-            why = "there is no segment to explore; list columns in source.columns.segments"
-            yield "sample.segments", why
 
     def _why_not_all(self) -> str | None:
         if not isinstance(self.labeling, ColumnSettings):

@@ -18,6 +18,10 @@ _REMOVED = {
     "labeling.gold_share": _PAGE_CONTROLS,
     "labeling.gold_feedback": _PAGE_CONTROLS,
     "labeling.repeats": _PAGE_CONTROLS,
+    "sample.segments": (
+        "no labels go to the segment that looks worst; segments of source.columns.segments are "
+        "searched without it, and a larger max_labels finds them sooner"
+    ),
     **{
         f"reference.{name}": _REFERENCE_FILE
         for name in ("path", "value", "score", "predicted", "positive")

@@ -16,7 +16,6 @@ from monitor.domain.class_report import ClassReport
 from monitor.domain.curve_rows import CurvesRow, PrevalenceRow
 from monitor.domain.judge import JudgeRow
 from monitor.domain.model import Window
-from monitor.domain.sample_settings import Explored
 from monitor.domain.setting_types import Ends, Report
 
 
@@ -452,7 +451,7 @@ class RoundReport(Report):
 
     ``pooled_coverage`` is how often pooled intervals held the truth when simulated: after changes,
     and in quiet times. ``strata`` are score bands; ``cells`` what labels were drawn from, empty
-    where that is the bands. No estimate rests on what is ``explored``. ``registered`` is the
+    where that is the bands. ``registered`` is the
     version that the alias in ``model`` named for the window, if a single one. ``recurring`` counts
     drawn items that evidence leaves out, since an earlier round had asked about them, and
     ``proposed_unlabeled`` the missing answers of the rounds behind ``proposed_limits``.
@@ -503,7 +502,6 @@ class RoundReport(Report):
     curves: CurvesRow | None = None
     pooled_coverage: tuple[float, float] | None = None
     snapshot: str | None = None
-    explored: Explored | None = None
     restated: list[RestatedRow] = Field(default_factory=list)
     program: str | None = None
     registered: str | None = None

@@ -49,18 +49,6 @@ class Cost(Settings):
     passed: Annotated[float, Field(gt=0)] = 1.0
 
 
-class Explored(Settings):
-    """The segment that a round explores, ``column`` and ``value``, and its ``items`` by stratum.
-
-    A rare value may have fewer items than were ``planned``.
-    """
-
-    column: str
-    value: str
-    planned: int
-    items: dict[str, int]
-
-
 class Sample(Settings):
     """How many labels a round may ask for.
 
@@ -79,10 +67,6 @@ class Sample(Settings):
     where they are, and no item is drawn. In a list of labelers, the items of a predicted class that
     one column labels are counted so, beside ``max_labels``. Rounds with a challenger, or a judge
     that is asked, count none so.
-
-    ``segments: explore`` keeps a fifth of ``max_labels`` for the value of a segment column that
-    looks worst by the rounds before. The first round of a history asks for the other four fifths
-    alone, on which estimates and plans always rest.
     """
 
     margin: Margin = Margin()
@@ -93,17 +77,11 @@ class Sample(Settings):
     cells: Cells | None = Cells()
     cost: Cost = Cost()
     second_wave: Annotated[float, Field(gt=0, lt=1)] | None = 0.5
-    segments: Literal["explore"] | None = None
 
     @property
     def budget(self) -> int:
         """Labels that are drawn at most; 0 if all are counted."""
         return 0 if self.max_labels == "all" else self.max_labels
-
-    @property
-    def base(self) -> int:
-        """Labels that estimates rest on, at most; a segment is explored with the others."""
-        return self.budget if self.segments is None else max(2, self.budget * 4 // 5)
 
     @model_validator(mode="before")
     @classmethod

@@ -29,7 +29,7 @@ from monitor.domain.challenger import Challenger
 from monitor.domain.judge import AnyJudge, Judge, OnDemandJudge
 from monitor.domain.label_parts import Rule, column_classes, parts_of
 from monitor.domain.ports import utc_now
-from monitor.domain.sample_settings import Explored, Sample
+from monitor.domain.sample_settings import Sample
 from monitor.domain.setting_types import Duration, Settings, Share, TimeZone
 
 if TYPE_CHECKING:
@@ -373,7 +373,7 @@ class RoundSettings(Settings):
     because somebody asked for the slot (``by_hand``), or by a ``backfill``. ``planned`` are the
     labels of each stratum where a round is done again whose plan is known, and ``first_wave`` the
     labels of its first wave, where it had two, and ``snapshot`` the state of its source that it was
-    drawn from. ``explored`` is what it explores, once drawn. ``labeling`` is what the labeler's
+    drawn from. ``labeling`` is what the labeler's
     kind has alone (`Labeling.own`), so that a round is read from where its tasks went. ``source``
     says in the same way how its predictions are read (`SourceSettings.own`), so that it is drawn as
     it was opened. ``block`` is the block of the config that the monitor was one of.
@@ -405,7 +405,6 @@ class RoundSettings(Settings):
     planned: dict[str, int] | None = None
     first_wave: dict[str, int] | None = None
     snapshot: str | None = None
-    explored: Explored | None = None
     block: Block | None = None
 
     @property

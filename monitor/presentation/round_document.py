@@ -62,7 +62,6 @@ from monitor.presentation.numbers import (
 from monitor.presentation.outcome import headline_metrics, window_text
 from monitor.presentation.restatements import restated_since_text, restated_text
 from monitor.presentation.segments import (
-    explored_sentence,
     search_line,
     search_tables,
     segment_tables,
@@ -417,7 +416,6 @@ def _segments(report: RoundReport) -> Section:
     is_estimated = report.judge is not None and report.judge.first_phase is not None
     lines = [SEGMENTS_OF_JUDGED] if tables and is_estimated else []
     lines += filter(None, [search_line(search)])
-    lines += [] if report.explored is None else [explored_sentence(report.explored)]
     return Section(SectionKind.SEGMENTS, "Segments", tables, lines)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 
 from monitor.domain.report import ErrorCount, SegmentRow, SegmentSearchRow, WorseSegmentRow
-from monitor.domain.sample_settings import Explored
 from monitor.presentation.estimates import answered_at_random_text, reason_text
 from monitor.presentation.numbers import evidence_text, interval_text, percent_text, plural
 from monitor.presentation.table import Table
@@ -80,19 +79,6 @@ _WORSE = {
 def segment_name(row: WorseSegmentRow) -> str:
     """Name a segment, or a pair: ``country CZ, client A``."""
     return ", ".join(f"{column} {value}" for column, value in row.segment.items())
-
-
-def explored_sentence(explored: Explored) -> str:
-    """Describe what a round explores, and whether that is fewer items than planned."""
-    items = sum(explored.items.values())
-    fewer, why = "", ""
-    if items < explored.planned:
-        fewer = f" of the {explored.planned:,} planned"
-        why = "; no more of it were in line to be drawn"
-    return (
-        f"{items:,} more items{fewer} are of {explored.column} {explored.value}, which looks worst "
-        f"by the rounds before: they count for this segment alone{why}"
-    )
 
 
 def worse_sentence(row: WorseSegmentRow, *, others: int) -> str:

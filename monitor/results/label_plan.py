@@ -16,7 +16,6 @@ from monitor.presentation.numbers import plural
 from monitor.presentation.reasons import plan_note
 from monitor.presentation.table import Table
 from monitor.results.result import Picture, Result
-from monitor.rounds.sampling.round_sample import PER_LABEL
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.notes import BudgetShort
 from monitor.stats.design.planning import LabelsNeeded, WidthCurve, width_curve
@@ -138,9 +137,6 @@ def _shares(forecast: PlanForecast) -> Iterator[str]:
         yield f"Columns have {free:,} of them, people give {total - free:,}."
     if planned.checks:
         yield f"People check {planned.checks:,} labels of columns besides."
-    if planned.explores:
-        more = total // PER_LABEL
-        yield f"From the second round on {more:,} more go to the segment that looks worst."
 
 
 def sentences(forecast: PlanForecast) -> list[str]:

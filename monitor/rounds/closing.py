@@ -139,7 +139,7 @@ def _read_early(context: MonitorContext, state: LabelingState, claim: Claim) -> 
 def _waits(state: LabelingState, now: datetime, *, is_whole: bool) -> bool:
     """Whether labels are missing for which somebody still has time: each labeler has its own."""
     round_, labels = state.round, state.labels
-    is_whole = is_whole and not (labels.unchecked or labels.unexplored)
+    is_whole = is_whole and not labels.unchecked
     if round_.is_late(now) or (is_whole and not state.copies.missing):
         return False
     if len(parts_of(round_.settings.labeling)) == 1:
@@ -154,9 +154,8 @@ def _behind(state: LabelingState) -> set[int]:
     is_flagged = {part.stratum.name: part.stratum.flagged for part in labels.strata}
     missing = {
         part_of(rules, predicted=is_flagged[item.stratum], segments=item.segments)
-        for sample in filter(None, (labels, labels.explored))
-        for item in sample.items
-        if item.id not in sample.current
+        for item in labels.items
+        if item.id not in labels.current
     }
     for part, census in labels.censuses.items():
         if census.answered < sum(census.size(cell) for cell in census.strata):

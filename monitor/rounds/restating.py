@@ -503,8 +503,7 @@ def _with_statements(labels: RoundLabels, rows: Sequence[dict[str, Any]]) -> Rou
             checks[item] = checks[item].plus(statement)
         elif item in items:
             answers.setdefault(item, []).append(statement)
-    explored = None if labels.explored is None else _with_statements(labels.explored, rows)
-    return replace(labels, said=answers, checks=tuple(checks.values()), explored=explored)
+    return replace(labels, said=answers, checks=tuple(checks.values()))
 
 
 def _same(before: Sequence[EstimateRow], after: Sequence[EstimateRow]) -> bool:

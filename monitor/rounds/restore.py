@@ -17,7 +17,6 @@ from monitor.domain.errors import MonitorError
 from monitor.domain.model import ShownRun
 from monitor.domain.ports import RoundRuns
 from monitor.domain.report import AlertRow
-from monitor.domain.sample_settings import Explored
 from monitor.domain.settings import RoundSettings
 from monitor.domain.slots import newest_slot, slots_between
 from monitor.domain.state import RoundState
@@ -171,13 +170,11 @@ def _as_planned(settings: RoundSettings, report: Mapping[str, Any] | None) -> Ro
         for row in strata
         if row.get("first_wave") is not None
     }
-    explored = report.get("explored")
     return settings.model_copy(
         update={
             "planned": planned or None,
             "first_wave": first or None,
             "snapshot": report.get("snapshot"),
-            "explored": None if explored is None else Explored.model_validate(explored),
         }
     )
 

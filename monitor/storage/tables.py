@@ -26,7 +26,6 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
-    false,
     text,
 )
 
@@ -204,8 +203,6 @@ reserve = define_table(
 items = define_table(
     "items",
     *_drawn(),
-    # Of the segment that the round explores, beside its sample.
-    Column("explored", Boolean, nullable=False, default=False, server_default=false()),
     Index(None, "id", "round_id"),  # finds the rounds that asked about an item before
 )
 

@@ -104,7 +104,7 @@ select
             sum(case when r.second_wave_at is null then s.planned else s.first_wave end) as bigint
         )
         from strata s where s.round_id = r.id
-    ) + (select count(*) from items i where i.round_id = r.id and i.explored) as wanted,
+    ) as wanted,
     (
         select count(distinct e.item_id)
         from label_events e

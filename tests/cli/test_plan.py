@@ -172,19 +172,3 @@ def test_no_predictions_are_refused_with_the_way_out(place):
 
     assert done.code == 65
     assert "mail has no predictions yet; to plan without any, give --precision" in done.err
-
-
-def test_labels_of_the_segment_that_looks_worst_are_counted_beside_the_plan(bare):
-    bare.predictions(topic="if(i % 2 = 0, 'travel', 'sport')")
-    segments = ("show: [subject]", "show: [subject], segments: [topic]")
-    sample = "margin: {precision: .02, recall: .06}, max_labels: 100, segments: explore"
-    bare.config(segments=segments, labels=(BANDS[0], sample))
-
-    lines, found = bare.run("plan").lines, bare.as_json("plan")
-
-    [given] = [line for line in lines if line.startswith("80 labels give precision")]
-    [row] = [line.split() for line in lines if line.startswith("    80 ")]
-    assert "From the second round on 20 more go to the segment that looks worst." in lines
-    assert given == f"80 labels give precision {row[1]} %, recall {row[3]} %."
-    of_table = {each["labels"]: each["margins"] for each in found["margins_for_labels"]}
-    assert of_table[80] == found["margins"]

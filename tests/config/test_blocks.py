@@ -246,14 +246,6 @@ def test_a_round_keeps_the_kind_of_answer_and_the_classes_that_it_was_opened_wit
             assert kept.settings.question == asked.monitors[0].labeling.question
 
 
-def test_no_class_explores_segments_of_the_sample_that_all_share(refused):
-    explored = CLASSES + "    sample: {segments: explore}\n"
-
-    assert any(
-        "sample.segments: a block of classes has one sample" in fault for fault in refused(explored)
-    )
-
-
 def test_two_blocks_have_two_names(refused):
     other = CLASSES.removeprefix("monitors:\n")
 

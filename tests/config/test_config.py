@@ -100,13 +100,6 @@ def test_strata_by_score_without_a_score_are_refused_rather_than_ignored(refused
     ]
 
 
-def test_a_fifth_of_the_labels_explores_segments(load):
-    asked = changed("max_labels: 2000", "max_labels: 2000, segments: explore")
-    explored = asked.replace("score: score, ", "score: score, segments: [country], ")
-
-    assert load(explored).monitors[0].settings().round.sample.base == 1600
-
-
 @pytest.mark.parametrize(
     ("asked", "cells"),
     [

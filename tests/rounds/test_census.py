@@ -270,13 +270,6 @@ def test_in_a_list_the_class_of_a_column_is_counted_and_people_get_the_budget(fr
     assert whole == [(0,)]
 
 
-def test_no_segment_is_explored_where_all_labels_are_counted(fraud):
-    fraud.ways, fraud.sample = ["census"], {"segments": "explore"}
-
-    with pytest.raises(ConfigRefused, match="all labels every item, so none is left to explore"):
-        fraud.config()
-
-
 def test_all_is_refused_of_labels_that_people_give(fraud):
     fraud.ways, fraud.labeling = ["census"], {"kind": "files"}
 

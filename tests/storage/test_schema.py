@@ -12,8 +12,10 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import inspect, select, text
 
 from monitor.domain.errors import ConfigRefused, InputRefused, SchemaMismatch
+from monitor.domain.settings import RoundSettings
 from monitor.storage import schema
 from monitor.storage.database import Database
+from monitor.storage.rounds import round_store
 from monitor.storage.tables import metadata, monitors, rounds, store
 from monitor.storage.views import NAMES
 from tests.storage.old_stores import make_old_store, newer_program
@@ -306,3 +308,31 @@ def test_a_value_that_the_store_cannot_hold_is_refused_as_input(postgres_url):
             )
         )
     database.close()
+
+
+def test_items_of_an_explored_segment_leave_rounds_that_go_on_without_them(empty):
+    make_old_store(empty, "0001")
+    with empty.write() as connection:
+        command.upgrade(schema.alembic_config(connection), "0014")
+        [item] = connection.execute(
+            text("select i.round_id, i.id from items i join tasks t on t.item_id = i.id limit 1")
+        )
+        of_item = {"round": item.round_id, "item": item.id}
+        mark = "update items set explored = true where round_id = :round and id = :item"
+        connection.execute(text(mark), of_item)
+        frozen = connection.scalars(select(rounds.c.settings)).first()
+        sample = {**frozen["sample"], "segments": "explore"}
+        changed = {**frozen, "sample": sample, "explored": {"column": "country"}}
+        connection.execute(rounds.update().values(settings=changed))
+        before = dict(connection.execute(text(COUNTED)).all())
+
+    schema.upgrade(empty)
+
+    with empty.read() as connection:
+        after = dict(connection.execute(text(COUNTED)).all())
+        upgraded = round_store.read_rounds(connection, [item.round_id])
+    assert {name: before[name] - after[name] for name in before} == {"items": 1, "tasks": 1}
+    assert RoundSettings.model_validate(frozen) == upgraded[0].settings
+
+
+COUNTED = "select 'items', count(*) from items union select 'tasks', count(*) from tasks"

@@ -28,14 +28,13 @@ from monitor.presentation.segments import segment_name, worse_sentence
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.worse_segments import (
     ODDS,
-    log_e_values,
     log_ratios,
     worse_segments,
 )
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.estimation.segment_labels import more_labels
 from monitor.stats.estimation.segments import SEGMENT_POINTS, segment_estimates
-from monitor.storage.labels.round_labels import RoundLabels, read_recurring
+from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.results import segment_store
 from monitor.storage.results.segment_store import Name, SegmentCell, SegmentEvidence
 from monitor.storage.rounds.round_store import Round
@@ -54,30 +53,21 @@ MARGIN = 0.1
 
 def segment_rows(
     cells: Sequence[SegmentCell],
-    base: Sequence[SegmentCell],
     drawn: Sequence[StratumTally],
     settings: RoundSettings,
     *,
     seed: int,
 ) -> list[SegmentRow]:
-    """Estimate every segment of a round.
-
-    ``base`` are its cells without what the round explored, which others are compared with.
-    """
+    """Estimate every segment of a round."""
     by_cells = settings.sample.cells is not None
     strata = _strata(cells, [part.stratum.name for part in drawn] if by_cells else [])
     rows: list[SegmentRow] = []
     for segment in sorted({cell.segment for cell in cells}):
         segment_cells = [cell for cell in cells if cell.segment == segment]
-        base_cells = [cell for cell in base if cell.segment == segment]
-        by_value, explored = dict(_by_value(base_cells)), _counts(segment_cells, strata)
-        whole = _counts(base_cells, strata)
+        whole = _counts(segment_cells, strata)
         for value, cells_of in _by_value(segment_cells):
             part = _counts(cells_of, strata)
-            all_values = whole if cells_of == by_value[value] else explored
-            borrowing = segment_estimates(
-                part, all_values, metrics=METRICS, seed=seed, cells=by_cells
-            )
+            borrowing = segment_estimates(part, whole, metrics=METRICS, seed=seed, cells=by_cells)
             alone = estimates(
                 part,
                 metrics=METRICS,
@@ -87,7 +77,7 @@ def segment_rows(
                 cells=by_cells,
             )
             rows += [
-                _row(segment, value, part, all_values, *both, settings)
+                _row(segment, value, part, whole, *both, settings)
                 for both in zip(borrowing, alone, strict=True)
             ]
     return rows
@@ -180,37 +170,18 @@ def segment_searches(
     ids = [each.id for each in batch.earlier][-MOST_ROUNDS:]
     affected = [member.round for member in batch.affected]
     evidence = segment_store.read_evidence(connection, [*ids, *(each.id for each in affected)])
-    exploring = [round_ for round_ in affected if round_.settings.explored is not None]
-    explored = read_recurring(connection, exploring, explored=True)
     frozen = {*restating, *(version.round_id for version in batch.restated if version.own)}
     result: dict[int, SegmentSearch] = {}
     for round_ in affected:
         fresh = None
         is_new = round_.is_changed or round_.id not in evidence
         if is_new and round_.id not in frozen:
-            excluded = batch.recurring[round_.id] | explored.get(round_.id, frozenset())
-            labels = batch.labels[round_.id].without(excluded)
+            labels = batch.labels[round_.id].without(batch.recurring[round_.id])
             fresh = evidence[round_.id] = round_evidence(round_, labels)
         ids.append(round_.id)
         searched = [evidence[each] for each in ids[-MOST_ROUNDS:] if each in evidence]
         result[round_.id] = SegmentSearch(_search(searched), fresh)
     return result
-
-
-def worst_so_far(
-    connection: Connection, round_ids: Sequence[int], values: Collection[tuple[str, str]]
-) -> tuple[str, str] | None:
-    """Choose the pair of column and value that has the largest e-value; None without evidence.
-
-    ``round_ids`` are the closed rounds of a history, in slot order.
-    """
-    read = segment_store.read_evidence(connection, round_ids[-MOST_ROUNDS:])
-    rounds = [read[each] for each in round_ids if each in read]
-    singles = {name for of_round in rounds for name in of_round if len(name) == 1}
-    names = sorted(name for name in singles if name[0] in values)
-    if not names:
-        return None
-    return names[int(log_e_values(_stacked(names, rounds)[1]).argmax())][0]
 
 
 def search_notices(row: SegmentSearchRow | None) -> list[NoticeRow]:
@@ -226,24 +197,12 @@ def search_notices(row: SegmentSearchRow | None) -> list[NoticeRow]:
 def round_evidence(round_: Round, labels: RoundLabels) -> dict[Name, SegmentEvidence]:
     """Compare each segment and pair of a round with the rest of its strata, by class.
 
-    Labelers may differ in what they call positive, so strata are cut by labeler. Items of the
-    explored value count for it and its pairs only, else a segment with many of them looks worse.
+    Labelers may differ in what they call positive, so strata are cut by labeler.
     """
     sample = _of_strata(round_, labels)
-    extra = None if labels.explored is None else _of_strata(round_, labels.explored)
-    strata = sample.strata | (extra.strata if extra else {})
-    names = sorted({name for name, _ in sample.labeled | (extra or sample).labeled} - {()})
-    counts = sample.counts(((), *names), strata)
-    is_flagged = np.array([*strata.values()], dtype=bool)
-    result = _evidence(names, counts, is_flagged)
-    if extra and round_.settings.explored is not None:
-        value = round_.settings.explored.column, round_.settings.explored.value
-        more = extra.counts(names, strata)
-        for index, name in enumerate(names):
-            if value in name:
-                both = np.stack([counts[0], counts[index + 1]]) + more[index]
-                result |= _evidence([name], both, is_flagged)
-    return result
+    names = sorted({name for name, _ in sample.labeled} - {()})
+    is_flagged = np.array([*sample.strata.values()], dtype=bool)
+    return _evidence(names, sample.counts(((), *names)), is_flagged)
 
 
 class _SegmentErrors(NamedTuple):
@@ -256,14 +215,17 @@ class _SegmentErrors(NamedTuple):
     labeled: Counter[tuple[Name, tuple[str, int]]]
     wrong: Counter[tuple[Name, tuple[str, int]]]
 
-    def counts(self, names: Sequence[Name], strata: Collection[tuple[str, int]]) -> Ints:
+    def counts(self, names: Sequence[Name]) -> Ints:
         """Lay out labels and errors, of shape (names, 2, strata)."""
         return np.array(
             [
-                [[of[name, stratum] for stratum in strata] for of in (self.labeled, self.wrong)]
+                [
+                    [of[name, stratum] for stratum in self.strata]
+                    for of in (self.labeled, self.wrong)
+                ]
                 for name in names
             ]
-        ).reshape(-1, 2, len(strata))
+        ).reshape(-1, 2, len(self.strata))
 
 
 def _of_strata(round_: Round, labels: RoundLabels) -> _SegmentErrors:

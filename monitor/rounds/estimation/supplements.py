@@ -87,11 +87,8 @@ def read_supplements(
 def _supplements(connection: Connection, round_: Round, labels: RoundLabels) -> Supplements:
     if not round_.is_changed:
         return stored_supplements(connection, round_.id, round_.version)
-    explored = round_.settings.explored
-    cells = base = segment_store.current_cells(connection, round_.id, labels)
-    if explored is not None:
-        cells = segment_store.current_cells(connection, round_.id, labels, explored)
-    rows = segment_rows(cells, base, labels.strata, round_.settings, seed=round_.sobol_seed)
+    cells = segment_store.current_cells(connection, round_.id, labels)
+    rows = segment_rows(cells, labels.strata, round_.settings, seed=round_.sobol_seed)
     ordered = segment_store.in_order(rows)
     return Supplements(
         tuple(cells), tuple(ordered), _agreement(round_, labels), checks=labels.check_counts
@@ -135,8 +132,7 @@ def is_as_stored(connection: Connection, round_: Round, labels: RoundLabels) -> 
     That people agree where nobody was asked to label twice is no news.
     """
     stored = stored_supplements(connection, round_.id, round_.version)
-    explored = round_.settings.explored
-    cells = segment_store.current_cells(connection, round_.id, labels, explored)
+    cells = segment_store.current_cells(connection, round_.id, labels)
     if round_.settings.overlap and _agreement(round_, labels) != stored.agreement:
         return False
     if labels.check_counts != stored.checks:

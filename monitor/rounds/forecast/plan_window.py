@@ -43,8 +43,7 @@ class PlannedWindow:
 
     ``two_waves`` is whether its labels go out in two waves; margins assume a single wave.
     ``first_phase`` is how many items a judge is to be asked about, in how many calls; empty without
-    such a one. ``checks`` is how many labels of columns people check besides, and ``explores``
-    whether a fifth of all labels is for the segment that looks worst.
+    such a one. ``checks`` is how many labels of columns people check besides.
     """
 
     prospect: Prospect
@@ -54,7 +53,6 @@ class PlannedWindow:
     two_waves: bool = False
     first_phase: Mapping[str, int] = field(default_factory=dict)
     checks: int = 0
-    explores: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +106,6 @@ class PlanForecast:
             "labels": plan.total,
             "free_labels": prospect.free_labels,
             "checks": self.planned.checks,
-            "explores": self.planned.explores,
             "two_waves": self.planned.two_waves,
             "cost": plan.cost,
             "margins": dict(plan.margins),
@@ -208,7 +205,6 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
         two_waves,
         first_phase,
         checks,
-        explores=round_.settings.sample.segments is not None,
     )
 
 
@@ -262,7 +258,7 @@ def forecast_monitor(
         )
         raise InputRefused(message)
     if not margins and max_labels is None:
-        margins, max_labels = settings.sample.margin.wanted(), settings.sample.base
+        margins, max_labels = settings.sample.margin.wanted(), settings.sample.budget
     return forecast_plan(
         scan_to_plan(context),
         margins=margins,

@@ -88,7 +88,7 @@ def expected_round(
     plan = allocate(
         prospect,
         margins=sample.margin.wanted() or None,
-        max_labels=sample.base,
+        max_labels=sample.budget,
         assurance=sample.assurance,
     )
     rates = prospect.prior_rates.rate

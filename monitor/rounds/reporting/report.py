@@ -190,7 +190,6 @@ def _frame_fields(round_: Round, issues: Mapping[str, tuple[int, bool]]) -> dict
         "registered": round_.registered,
         "threshold": round_.settings.threshold,
         "snapshot": round_.snapshot,
-        "explored": round_.settings.explored,
         "level": CREDIBLE_LEVEL,
         "false_alarm_every": round_.settings.limits.false_alarm_every,
         "bad_rows": {reason: count for reason, (count, bad) in issues.items() if bad},

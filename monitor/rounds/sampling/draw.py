@@ -19,7 +19,6 @@ from monitor.domain.state import RoundState
 from monitor.presentation import windows
 from monitor.presentation.moves import drawn_reason
 from monitor.presentation.reasons import plan_note
-from monitor.presentation.segments import explored_sentence
 from monitor.rounds.censuses import first_censuses
 from monitor.rounds.context import MonitorContext, waits_until
 from monitor.rounds.reporting.concerns import note
@@ -132,8 +131,8 @@ def _write_sample(
     untestable = _untestable(frame, existing, settings)
     invalid = check_baseline(context, frame, round_.slot, settings)
     notes = [plan_note(note) for note in plan.notes]
-    sample = choose_items(context, round_, scan, plan, is_new=existing is None)
-    settings, out = sample.settings, [*sample.items, *sample.explored]
+    sample = choose_items(round_, frame, plan, is_new=existing is None)
+    out = sample.items
     # Before the transaction: a source that takes minutes must not hold the store's write lock.
     with outside("show"):
         source = as_counted(context.source, frame.snapshot)
@@ -142,7 +141,6 @@ def _write_sample(
     if removed > settings.bad_rows_max * len(out):  # the predictions are others by now
         raise SourceUnavailable(windows.changed_sentence(removed, len(out)))
     answers = [*notes, *untestable, *invalid.notes, *broken_pictures(shown.values(), settings)]
-    answers += [] if settings.explored is None else [explored_sentence(settings.explored)]
     now = context.clock()
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
@@ -158,7 +156,6 @@ def _write_sample(
             doubled=doubled(sample.items, settings),
             rules=rules_of(settings.labeling),
             checkers=sample.checkers,
-            explored={item.id for item in sample.explored},
         )
         for part, census in censuses.items():
             census_store.write_census(connection, round_.id, part, census, now)

@@ -169,7 +169,7 @@ def resolved_settings(settings: RoundSettings, *, is_changed: bool) -> dict[str,
     """
     judge = settings.judge
     is_resolved = isinstance(judge, OnDemandJudge) and judge.resolved is not None
-    if not (is_resolved or is_changed) and settings.explored is None:
+    if not (is_resolved or is_changed):
         return {}
     return {"settings": settings.model_dump(mode="json")}
 

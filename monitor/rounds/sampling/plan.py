@@ -60,7 +60,7 @@ def plan_labels(
     return allocate(
         prospect_of(frame, prior_rates, settings, seed),
         margins=settings.sample.margin.wanted() or None,
-        max_labels=settings.sample.base,
+        max_labels=settings.sample.budget,
         assurance=settings.sample.assurance,
     )
 

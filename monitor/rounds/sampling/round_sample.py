@@ -10,7 +10,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SnapshotMissing, SourceRefused
@@ -18,14 +17,12 @@ from monitor.domain.judge import OnDemandJudge
 from monitor.domain.label_parts import parts_of, rules_of
 from monitor.domain.model import Frame, Item, StratumFrame
 from monitor.domain.ports import Source, as_counted
-from monitor.domain.sample_settings import Explored
 from monitor.domain.settings import RoundSettings
 from monitor.domain.shown import Shown
 from monitor.presentation.moves import NO_SECOND_WAVE, second_wave_reason
 from monitor.presentation.windows import removed_items_sentence
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation.judge import cut_of
-from monitor.rounds.estimation.segments import worst_so_far
 from monitor.rounds.sampling.plan import (
     broken_pictures,
     checked_sizes,
@@ -37,16 +34,11 @@ from monitor.rounds.sampling.plan import (
 from monitor.stats.design.allocation import Allocation
 from monitor.stats.design.two_waves import first_wave, second_wave
 from monitor.storage.labels.round_labels import DrawnItem, RoundLabels
-from monitor.storage.results.past_counts import read_past
 from monitor.storage.rounds import round_claims, round_transitions
 from monitor.storage.rounds.round_claims import Claim
 from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
 from monitor.storage.samples.frame_store import StratumTally
-
-if TYPE_CHECKING:
-    from monitor.rounds.sampling.window_scan import WindowScan
-
 
 FEWEST_BANDS = 2  # of a class: one has no other answers from which its rate could be learned
 
@@ -245,13 +237,11 @@ class RoundSample:
     items are labeled where they are. ``checkers`` has who checks the labels of a column, by item.
     """
 
-    settings: RoundSettings
     sizes: list[int]
     first: Sequence[int] | None
     waves: Sequence[int | None]
     counted: int
     items: list[Item]
-    explored: list[Item]
     checkers: Mapping[str, int]
     is_repeated: bool
 
@@ -273,11 +263,9 @@ class RoundSample:
         return [item for item in candidates if item.order >= early[item.stratum]]
 
 
-def choose_items(
-    context: MonitorContext, round_: Round, scan: WindowScan, plan: Allocation, *, is_new: bool
-) -> RoundSample:
+def choose_items(round_: Round, frame: Frame, plan: Allocation, *, is_new: bool) -> RoundSample:
     """Take the items of a plan; ``is_new``: nothing is known of the strata."""
-    frame, settings = scan.frame, round_.settings
+    settings = round_.settings
     before = _as_before(frame, settings)
     # Databases know no numpy integers; of some strata not every item can be labeled.
     sizes: list[int] = before or [
@@ -293,16 +281,12 @@ def choose_items(
     out = zip(counted, first or sizes, checks, strict=True)
     items = items_of(frame, [check if n else m for n, m, (check, _) in out])
     check_of = {part.stratum.name: of for part, of in zip(frame.strata, checks, strict=True)}
-    sampled = [0 if n or first else m for n, m in zip(counted, sizes, strict=True)]
-    settings, explored = explore(context, round_, scan, sampled, is_repeated=before is not None)
     return RoundSample(
-        settings=settings,
         sizes=sizes,
         first=first,
         waves=[None] * len(sizes) if before is None else waves_before(frame, settings),
         counted=sum(counted),
         items=items,
-        explored=explored,
         checkers={
             item.id: check_of[item.stratum][1]
             for item in items
@@ -321,65 +305,3 @@ def _as_before(frame: Frame, settings: RoundSettings) -> list[int] | None:
     if isinstance(settings.judge, OnDemandJudge) and sum(again) < sum(before.values()):
         return None  # its verdicts were lost, and asked again it says something else, or nothing
     return again
-
-
-PER_LABEL = 4
-"""Labels of the sample for one of the explored segment (benchmarks/worse_segments.py)."""
-
-
-def explore(
-    context: MonitorContext,
-    round_: Round,
-    scan: WindowScan,
-    sizes: Sequence[int],
-    *,
-    is_repeated: bool,
-) -> tuple[RoundSettings, list[Item]]:
-    """Choose what a round explores beside its sample, if anything, and take its items.
-
-    A fifth of the labels may go to the segment that looks worst. ``sizes`` are 0 where nothing is
-    explored; a round that is done again explores what it did before.
-    """
-    settings = round_.settings
-    chosen = settings.explored if is_repeated else _worst_segment(context, round_, scan, sizes)
-    items = [] if chosen is None else _next_items(scan.frame, sizes, chosen)
-    if chosen is not None:
-        drawn = Counter(item.stratum for item in items)
-        chosen = chosen.model_copy(update={"items": dict(drawn)})
-    return settings.model_copy(update={"explored": chosen}), items
-
-
-def _worst_segment(
-    context: MonitorContext, round_: Round, scan: WindowScan, sizes: Sequence[int]
-) -> Explored | None:
-    """Choose by earlier rounds alone: so evidence keeps its mean under any choice."""
-    frame = scan.frame
-    if round_.settings.sample.segments is None or scan.known is None or not any(sizes):
-        return None
-    values = {
-        (column, value)
-        for part in frame.strata
-        for column, counted in zip(frame.segment_columns, part.segments, strict=True)
-        for value in counted
-    }
-    with context.database.read() as connection:
-        past = read_past(connection, scan.known.id, before=round_.slot)
-        worst = worst_so_far(connection, [each.id for each in past], values)
-    if worst is None:
-        return None
-    before, items = 0, {}
-    for part, size in zip(frame.strata, sizes, strict=True):
-        items[part.stratum.name] = (before + size) // PER_LABEL - before // PER_LABEL
-        before += size
-    planned = sum(items.values())
-    return Explored(column=worst[0], value=worst[1], planned=planned, items=items)
-
-
-def _next_items(frame: Frame, sizes: Sequence[int], explored: Explored) -> list[Item]:
-    first = {part.stratum.name: size for part, size in zip(frame.strata, sizes, strict=True)}
-    of_value = defaultdict[str, list["Item"]](list)
-    for item in items_of(frame, [len(part.candidates) for part in frame.strata]):
-        is_next = item.order >= first[item.stratum]
-        if is_next and item.segments.get(explored.column) == explored.value:
-            of_value[item.stratum].append(item)
-    return [item for name, size in explored.items.items() for item in of_value[name][:size]]

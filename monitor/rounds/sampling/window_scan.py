@@ -125,10 +125,9 @@ def scanned_strata(edges: BandEdges, settings: RoundSettings) -> tuple[Stratum, 
 
 
 def _candidates(settings: RoundSettings) -> int:
-    """Items to draw of each stratum: all that may be labeled, judged or explored."""
+    """Items to draw of each stratum: all that may be labeled or judged."""
     judged = settings.judge.items if isinstance(settings.judge, OnDemandJudge) else 0
-    per_label = 1 if settings.sample.segments is None else 2
-    return max(per_label * settings.sample.budget, judged)
+    return max(settings.sample.budget, judged)
 
 
 def _newest_history(
@@ -202,7 +201,7 @@ def edges_of(
         if sample.cells is None
         else (sample.cells, score_bands.cell_edges, score_bands.LABELS_PER_CELL)
     )
-    verdicts, labels = 2 if judged else 1, _ALL if sample.max_labels == "all" else sample.base
+    verdicts, labels = 2 if judged else 1, _ALL if sample.max_labels == "all" else sample.budget
     up, down = score_bands.affordable_bands(
         max(1, cut.flagged // verdicts),
         max(1, cut.passed // verdicts),

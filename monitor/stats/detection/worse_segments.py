@@ -109,12 +109,6 @@ def worse_segments(ratios: Floats, prior: Floats, *, level: float = 0.1) -> list
     return result
 
 
-def log_e_values(ratios: Floats) -> Floats:
-    """Log e-value of each segment against being like the rest; see `worse_segments`."""
-    result: Floats = special.logsumexp(_log_parts(_products(ratios)[1]), axis=(1, 2))
-    return result
-
-
 def _products(ratios: Floats) -> tuple[Ints, Floats]:
     """Multiply the rounds of each span up to the newest: the spans, and (S, spans, kinds, odds)."""
     of_kinds = np.concatenate([ratios, ratios.sum(axis=2, keepdims=True)], axis=2)

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TypeVar
 
 from sqlalchemy import Connection, case, or_, select
@@ -38,7 +38,7 @@ Key = TypeVar("Key")
 
 @dataclass(frozen=True, slots=True)
 class DrawnItem:
-    """A drawn item; ``explored`` ones are no part of the sample.
+    """A drawn item.
 
     ``challenged`` is whether the challenger flags it; None if it made no decision.
     """
@@ -49,7 +49,6 @@ class DrawnItem:
     segments: Mapping[str, str]
     wave: int = 1
     challenged: bool | None = None
-    explored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +102,6 @@ class RoundLabels:
     anybody spoke of, in the order of acceptance; ``adjudicator`` decides where people disagree.
     ``censuses`` has the strata whose labels are all counted, of which no item is drawn, by part.
     ``checks`` has the answers of people to items that a column labels, which do not label them.
-    ``explored`` has the labels of the segment that the round explores, apart from the rest.
     """
 
     label_revision: int
@@ -113,7 +111,6 @@ class RoundLabels:
     said: Mapping[str, Sequence[Statement]]
     censuses: Mapping[int, Census] = field(default_factory=dict)
     checks: tuple[CheckedItem, ...] = ()
-    explored: RoundLabels | None = None
 
     @cached_property
     def census(self) -> dict[Cell, tuple[int, int, int]]:
@@ -146,19 +143,9 @@ class RoundLabels:
         return sum(part.labeled + part.declined for part in self.counts())
 
     @property
-    def all_answered(self) -> int:
-        """The same with what the round explores."""
-        return self.answered + (0 if self.explored is None else self.explored.answered)
-
-    @property
     def unchecked(self) -> int:
         """Items that people are to check and have not."""
         return sum(one.truth(self.adjudicator) is None for one in self.checks)
-
-    @property
-    def unexplored(self) -> int:
-        """Items of the explored segment that have no answer."""
-        return 0 if self.explored is None else len(self.explored.items) - self.explored.answered
 
     @cached_property
     def check_counts(self) -> dict[bool, CheckCounts]:
@@ -241,25 +228,7 @@ class RoundLabels:
             for part in self.strata
         ]
         items = tuple(item for item in self.items if item.id not in ids)
-        explored = self.explored and self.explored.without(ids)
-        return replace(self, strata=tuple(strata), items=items, explored=explored)
-
-    def with_explored_apart(self) -> RoundLabels:
-        """Take the items of the explored segment out of the sample, with all that was said."""
-        chosen = {item.id for item in self.items if item.explored}
-        if not chosen:
-            return self
-        extra, sample = (
-            replace(
-                self,
-                items=tuple(one for one in self.items if one.explored is flag),
-                said={item: of for item, of in self.said.items() if (item in chosen) is flag},
-            )
-            for flag in (True, False)
-        )
-        sizes = Counter(item.stratum for item in extra.items)
-        strata = tuple(replace(part, planned=sizes[part.stratum.name]) for part in self.strata)
-        return replace(sample, explored=replace(extra, strata=strata, censuses={}))
+        return replace(self, strata=tuple(strata), items=items)
 
     def several_answers(self) -> list[SeveralAnswers]:
         """Find items that two people or more, adjudicators aside, answered with 1 or 0, by id."""
@@ -339,7 +308,7 @@ def read_all_labels(connection: Connection, rounds: Sequence[Round]) -> dict[int
             items=tuple(drawn.get(round_.id, ())),
             said=reported.get(round_.id, {}),
             censuses=censuses.get(round_.id, {}),
-        ).with_explored_apart()
+        )
         for round_ in rounds
     }
     return result | {each: _with_checks(result[each], items) for each, items in checked.items()}
@@ -361,20 +330,12 @@ def _with_checks(labels: RoundLabels, checked: frozenset[str]) -> RoundLabels:
     return replace(labels, items=tuple(drawn), said=said, checks=tuple(checks))
 
 
-def read_recurring(
-    connection: Connection, rounds: Sequence[Round], *, explored: bool = False
-) -> dict[int, frozenset[str]]:
-    """Find the items that an earlier closed round of the monitor had asked about, by round.
-
-    Its sample counts, or else what it ``explored``.
-    """
-    ids = [round_.id for round_ in rounds]
-    return in_chunks(connection, ids, partial(_recurring, explored=explored))
+def read_recurring(connection: Connection, rounds: Sequence[Round]) -> dict[int, frozenset[str]]:
+    """Find the items that an earlier closed round of the monitor had asked about, by round."""
+    return in_chunks(connection, [round_.id for round_ in rounds], _recurring)
 
 
-def _recurring(
-    connection: Connection, round_ids: Sequence[int], *, explored: bool
-) -> dict[int, frozenset[str]]:
+def _recurring(connection: Connection, round_ids: Sequence[int]) -> dict[int, frozenset[str]]:
     earlier, same_item = rounds_table.alias("before"), items.alias("asked")
     this = rounds_table
     closed_first = or_(
@@ -386,7 +347,7 @@ def _recurring(
         select(same_item.c.id)
         .join(earlier, earlier.c.id == same_item.c.round_id)
         .where(same_item.c.id == items.c.id, same_item.c.round_id != items.c.round_id)
-        .where(same_item.c.explored.is_(explored), earlier.c.monitor_id == this.c.monitor_id)
+        .where(earlier.c.monitor_id == this.c.monitor_id)
         .where(earlier.c.state == RoundState.CLOSED, closed_first)
         .correlate(items, this)
         .exists()
@@ -405,7 +366,7 @@ def _items(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[D
         select(
             *items.c["round_id", "id", "stratum", "score", "segments"],
             case((items.c.order >= strata.c.first_wave, 2), else_=1),
-            *items.c["challenged", "explored"],
+            items.c.challenged,
         )
         .join_from(items, strata)
         .where(items.c.round_id.in_(round_ids))

@@ -25,7 +25,6 @@ from monitor.storage.tables import (
     effects,
     estimates,
     evidence,
-    items,
     label_events,
     monitors,
     rounds,
@@ -132,9 +131,6 @@ def _labeling(connection: Connection) -> dict[str, LabelingProgress]:
         .group_by(strata.c.round_id)
         .subquery()
     )
-    of_round = items.c.round_id == rounds.c.id
-    count = select(func.count()).where(of_round, items.c.explored.is_(True))
-    explored = count.correlate(rounds).scalar_subquery()
     received = func.count(label_events.c.item_id.distinct()).label("received")
     answered = (
         select(label_events.c.round_id, received)
@@ -146,7 +142,7 @@ def _labeling(connection: Connection) -> dict[str, LabelingProgress]:
     query = (
         select(
             monitors.c.name,
-            func.sum(planned.c.wanted + explored),
+            func.sum(planned.c.wanted),
             func.coalesce(func.sum(answered.c.received), 0),
             func.min(rounds.c.deadline),
         )

@@ -27,7 +27,6 @@ from monitor.storage.queries import named, newest_round
 from monitor.storage.results import estimate_store, report_store
 from monitor.storage.rounds import round_lists, round_store
 from monitor.storage.rounds.round_store import Round
-from monitor.storage.samples.frame_store import explored_counts
 from monitor.storage.tables import label_events, monitors, rounds, strata, tasks
 
 WAITING = (RoundState.OPEN, RoundState.LABELING)  # States of rounds that have not ended
@@ -170,11 +169,7 @@ def _items_out(connection: Connection, round_ids: Sequence[int]) -> dict[int, tu
         .where(strata.c.round_id.in_(round_ids))
         .group_by(strata.c.round_id)
     )
-    explored = explored_counts(connection, round_ids)
-    return {
-        each: (int(drawn) + explored.get(each, 0), int(unsent))
-        for each, drawn, unsent in connection.execute(query)
-    }
+    return {each: (int(drawn), int(unsent)) for each, drawn, unsent in connection.execute(query)}
 
 
 def _labeled(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]:
@@ -197,7 +192,7 @@ def _checked(connection: Connection, round_ids: Sequence[int]) -> dict[int, tupl
     checked = list(check_store.checked_items(connection, round_ids))
     rounds_read = round_store.read_rounds(connection, checked) if checked else []
     return {
-        round_id: (len(labels.checks), labels.all_answered + len(labels.checks) - labels.unchecked)
+        round_id: (len(labels.checks), labels.answered + len(labels.checks) - labels.unchecked)
         for round_id, labels in read_all_labels(connection, rounds_read).items()
     }
 

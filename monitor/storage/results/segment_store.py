@@ -10,7 +10,6 @@ from sqlalchemy import Connection, select
 
 from monitor.domain.model import Frame
 from monitor.domain.report import SegmentRow
-from monitor.domain.sample_settings import Explored
 from monitor.storage.database import in_chunks, insert_all, put_all
 from monitor.storage.labels.round_labels import RoundLabels, count_labels
 from monitor.storage.queries import of_version, picked, version_rows
@@ -61,15 +60,9 @@ def write_sizes(connection: Connection, round_id: int, frame: Frame) -> None:
     insert_all(connection, segment_sizes, rows)
 
 
-def current_cells(
-    connection: Connection, round_id: int, labels: RoundLabels, explored: Explored | None = None
-) -> list[SegmentCell]:
-    """Count the labels of a round as they stand by cell, with those of what it ``explored``."""
-    answers = list(_answers(labels))
-    if explored is not None and labels.explored is not None:
-        both = (explored.column, explored.value)
-        answers += [answer for answer in _answers(labels.explored) if answer[0][1:] == both]
-    counts = count_labels(answers)
+def current_cells(connection: Connection, round_id: int, labels: RoundLabels) -> list[SegmentCell]:
+    """Count the labels of a round as they stand by cell."""
+    counts = count_labels(_answers(labels))
     counts |= {cell: of[:2] for cell, of in labels.census.items() if cell.segment}
     return _cells(connection, round_id, counts)
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, func, or_, select, update
+from sqlalchemy import Connection, Row, bindparam, or_, select, update
 
 from monitor.domain.block import seed_of
 from monitor.domain.errors import RoundMoved
@@ -199,11 +199,9 @@ def add_items(
     doubled: Collection[str] = (),
     rules: Sequence[Rule] = (OTHERWISE,),
     checkers: Mapping[str, int] = MappingProxyType({}),
-    explored: Collection[str] = (),
 ) -> None:
     """Write drawn items, what labelers see, and tasks by labeler, for second copies and checks."""
-    rows = ({**row, "explored": row["id"] in explored} for row in item_rows(round_id, drawn))
-    insert_all(connection, items, rows)
+    insert_all(connection, items, item_rows(round_id, drawn))
     seen = (
         {"round_id": round_id, "item_id": item.id, "shown": dict(shown.get(item.id, {}))}
         for item in drawn
@@ -228,13 +226,6 @@ def _slots(
         yield 2, own
     if item.id in checkers:
         yield CHECK_SLOT, checkers[item.id]
-
-
-def explored_counts(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]:
-    """Count the items that some rounds explore, of those that explore any."""
-    explored = items.c.round_id.in_(round_ids) & items.c.explored.is_(True)
-    query = select(items.c.round_id, func.count()).where(explored).group_by(items.c.round_id)
-    return {round_id: int(count) for round_id, count in connection.execute(query)}
 
 
 def item_rows(round_id: int, drawn: Iterable[Item]) -> list[dict[str, Any]]:
