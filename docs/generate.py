@@ -44,7 +44,6 @@ from monitor.domain.settings import (
     Pooling,
     ReferenceMatrix,
     Schedule,
-    ThresholdTarget,
 )
 from monitor.sources.shown_columns import ShownColumn
 from monitor.sources.table_settings import (
@@ -89,7 +88,6 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "monitors: reference": ReferenceMatrix,
     "monitors: limits": Limits,
     "monitors: limits, a metric with sides": Bound,
-    "monitors: threshold_target": ThresholdTarget,
     "monitors: pooling": Pooling,
     **of_kinds("hooks", HOOKS),
 }
@@ -114,8 +112,6 @@ NOTES = {
     "MonitorConfig.reference": "labels from before launch: for planning, the detector's first "
     "guess and, with scores or one band a class, pooling",
     "MonitorConfig.limits": "what must hold; none: nothing alerts, and limits are proposed",
-    "MonitorConfig.threshold_target": "what the threshold in use should surely keep; "
-    "[status](../how-to/threshold.md) says when it does not",
     "MonitorConfig.pooling": "how earlier rounds inform this one",
     "DuckdbSettings.path": "file, pattern (`predictions/*.parquet`) or list of them, relative to "
     "the config; Parquet, CSV or DuckDB",

@@ -39,7 +39,6 @@ from monitor.domain.masking import one_at
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.setting_types import Settings
 from monitor.domain.settings import (
-    LEAST_CONFIDENCE,
     FalseAlarms,
     Labeling,
     Limits,
@@ -48,7 +47,6 @@ from monitor.domain.settings import (
     ReferenceMatrix,
     RoundSettings,
     Schedule,
-    ThresholdTarget,
 )
 from monitor.domain.slots import rounds_per
 from monitor.files.sqlite_address import literal_address
@@ -122,7 +120,6 @@ class MonitorConfig(Settings):
     labeling: Annotated[SerializeAsAny[Labeling], LABELERS, BeforeValidator(read_labeling)]
     reference: ReferenceMatrix | None = None
     limits: Limits = Limits()
-    threshold_target: ThresholdTarget | None = None
     pooling: Pooling = Pooling()
     bad_rows_max: Annotated[float, Field(ge=0, le=1)] = 0.01
     hooks: tuple[str, ...] = ()
@@ -138,7 +135,6 @@ class MonitorConfig(Settings):
     def _settings_fit_together(self) -> MonitorConfig:
         for conflicts in (
             self._strata_without_scores,
-            self._untestable_threshold,
             self._judge_conflicts,
             self._labeler_conflicts,
             self._uncountable_labels,
@@ -159,19 +155,6 @@ class MonitorConfig(Settings):
                     f"the source has no score to cut {name} by; leave {name} out, or name "
                     "the column in source.columns.score",
                 )
-
-    def _untestable_threshold(self) -> Iterator[tuple[str, str]]:
-        if self.threshold_target is None:
-            return
-        if self.source.threshold is None:
-            why = "source.threshold is not set, so there is no threshold that could keep it"
-            yield "threshold_target", why
-        if self.judge is not None:
-            why = "a judge cuts the strata, so no threshold can be tested; leave out one"
-            yield "threshold_target", why
-        if (confidence := self.threshold_target.confidence) < LEAST_CONFIDENCE:
-            why = f"of confidence {confidence:g} is mostly broken; 0.5 or more is needed"
-            yield "threshold_target", why
 
     def _judge_conflicts(self) -> Iterator[tuple[str, str]]:
         judge = self.judge
@@ -303,7 +286,7 @@ class MonitorConfig(Settings):
 
 
 _OF_MONITOR = (
-    *("model", "schedule", "pooling", "limits", "threshold_target", "bad_rows_max", "hooks"),
+    *("model", "schedule", "pooling", "limits", "bad_rows_max", "hooks"),
     "block",
 )
 _OF_LABELING = ("deadline", "late_labels", "overlap", "adjudicator", "audit")

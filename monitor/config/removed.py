@@ -13,6 +13,8 @@ _REFERENCE_FILE = (
     "labeled file"
 )
 _REMOVED = {
+    "monitors.threshold_target": "pr-monitor threshold tells whether the threshold in use keeps a "
+    "goal; a limit in `limits` alerts",
     "pages.tls": "put a proxy that speaks https in front of the pages and add `behind_proxy: true`",
     "labeling.gold": _PAGE_CONTROLS,
     "labeling.gold_share": _PAGE_CONTROLS,

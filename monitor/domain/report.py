@@ -380,10 +380,8 @@ class ProvisionalRow(Report):
 class NoticeRow(Report):
     """Something unusual about a round that is worth a look and no alarm.
 
-    ``value``, by ``kind``: ``frame`` the population stability index, ``predictive`` the metric that
-    labels found, ``changed`` the probability that a class changed, ``recurring`` the share of items
-    asked about before, ``judge`` how many times as often it says yes, ``disagreement``
-    Krippendorff's alpha, ``segment`` the odds ratio, ``threshold`` the p-value.
+    ``value``, by ``kind``: ``judge`` how many times as often it says yes, ``disagreement``
+    Krippendorff's alpha, ``segment`` the odds ratio.
     """
 
     kind: str

@@ -213,36 +213,6 @@ LEAST_CONFIDENCE = 0.5
 """Of a guarantee; with less it is rather broken than kept."""
 
 
-class ThresholdTarget(Settings):
-    """What the threshold in use should surely keep: ``precision`` or ``recall``.
-
-    `pr-monitor status` says when the labels of the last ``rounds`` rounds of a history are not sure
-    of it with this ``confidence``. It is no limit, and raises no alert.
-    """
-
-    precision: Share | None = None
-    recall: Share | None = None
-    confidence: Share = 0.95
-    rounds: Annotated[int, Field(ge=1)] = 1
-
-    @model_validator(mode="after")
-    def _one_metric(self) -> ThresholdTarget:
-        if (self.precision is None) == (self.recall is None):
-            message = "a threshold has one target; give either precision or recall"
-            raise ValueError(message)
-        return self
-
-    @property
-    def metric(self) -> str:
-        """Name of the metric that has a target."""
-        return "recall" if self.precision is None else "precision"
-
-    @property
-    def value(self) -> float:
-        """Value that the metric should have at least."""
-        return self.precision or self.recall or 0.0
-
-
 class FalseAlarms(Settings):
     """One promise over all monitors together: ``at_most`` so many false alarms ``per`` time.
 
@@ -366,6 +336,10 @@ class Labeling(Settings):
         return self
 
 
+_REMOVED = frozenset({"threshold_target"})
+"""Settings that rounds of earlier versions are frozen with, and that no round reads."""
+
+
 class RoundSettings(Settings):
     """All that shapes a round, frozen when it opens; holds no secret.
 
@@ -388,7 +362,6 @@ class RoundSettings(Settings):
     sample: Sample = Sample()
     pooling: Pooling = Pooling()
     limits: Limits = Limits()
-    threshold_target: ThresholdTarget | None = None
     reference: ReferenceMatrix | None = None
     deadline: Duration
     late_labels: Duration
@@ -406,6 +379,14 @@ class RoundSettings(Settings):
     first_wave: dict[str, int] | None = None
     snapshot: str | None = None
     block: Block | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_removed(cls, values: Any) -> Any:
+        """Let a round that was opened with a setting that no longer exists go on without it."""
+        if not isinstance(values, dict):
+            return values
+        return {name: value for name, value in values.items() if name not in _REMOVED}
 
     @property
     def column_judge(self) -> Judge | None:

@@ -19,7 +19,6 @@ from monitor.domain.state import RoundState
 from monitor.presentation.alerts import early_text
 from monitor.presentation.moves import corrected_reason, overtaken_reason
 from monitor.rounds.context import MonitorContext
-from monitor.rounds.estimation import anomalies
 from monitor.rounds.estimation.alerts import (
     after_moves,
     correct_evidence,
@@ -47,6 +46,7 @@ from monitor.rounds.estimation.history import (
     cells_to_pool,
     history_states,
 )
+from monitor.rounds.estimation.judge import judge_notices
 from monitor.rounds.estimation.label_errors import checked_labels
 from monitor.rounds.estimation.supplements import Supplements, is_as_stored, read_supplements
 from monitor.rounds.estimation.tally import Completed, Counted, Tally
@@ -414,10 +414,4 @@ def _estimate(
         completed=() if is_complete else ways,
         checked=batch.checked.get(member.round.id),
     )
-    notices = anomalies.round_anomalies(member.tally, earlier, history, settings, seed=seed)
-    if settings.limits.bounds:
-        items, recurring = batch.labels[member.round.id].items, batch.recurring[member.round.id]
-        repeated = sum(item.id in recurring for item in items)
-        notices += anomalies.recurring_notices(repeated, len(items))
-    notices += anomalies.threshold_notices(member.tally, earlier, settings)
-    return replace(estimate, notices=notices)
+    return replace(estimate, notices=judge_notices(member.tally, earlier))

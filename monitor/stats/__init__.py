@@ -51,7 +51,6 @@ from monitor.stats.detection.power import AlertPower, alert_power, assumed_limit
 from monitor.stats.detection.recovery import Recovery, log_recovery_factor
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.drift.attribution import PrecisionChange, Working, precision_change
-from monitor.stats.drift.shift import WindowDistance, window_distances
 from monitor.stats.drift.volume import ExpectedCount, expected_count
 from monitor.stats.estimation.class_averages import ClassAverage, ClassAverages, class_averages
 from monitor.stats.estimation.class_samples import ClassSample
@@ -133,7 +132,6 @@ __all__ = [
     "Undefined",
     "UndefinedDraws",
     "Unlabeled",
-    "WindowDistance",
     "Working",
     "alert_power",
     "allocate",
@@ -174,6 +172,5 @@ __all__ = [
     "segment_estimates",
     "small_count_caution",
     "smallest_drop",
-    "window_distances",
     "with_robust_weight",
 ]

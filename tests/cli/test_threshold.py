@@ -1,6 +1,5 @@
 """`pr-monitor threshold`: a threshold that the labels of closed rounds allow."""
 
-from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -145,25 +144,6 @@ def test_a_monitor_whose_classes_come_from_a_column_has_no_threshold_to_move(bar
     assert "has no closed round yet" in before.err
     assert ended.code == 65
     assert "comes from no threshold" in ended.err
-
-
-def test_status_says_when_the_threshold_in_use_has_stopped_being_allowed(bare):
-    bare.predictions(rows=4000, score=SCORE, is_travel=POSITIVE)
-    large = ("max_labels: 40", "max_labels: 400")
-    cron = f'schedule: {{cron: "{bare.cron}", time_zone: UTC}}'
-    for number, target in enumerate(("{precision: 0.5}", "{precision: 0.9}"), 1):
-        line = f"{cron}\n    threshold_target: {target}"
-        bare.config(COLUMN, bands=BANDS, sample=large, target=(cron, line))
-        time = bare.now - timedelta(days=2 - number)
-        bare.run_at(time, "run-once")
-        shown = bare.run_at(time, "status")
-        assert ("is not allowed" in shown.out) is (number == 2)
-
-    [line] = [line for line in shown.lines if "is not allowed" in line]
-    assert "round 2: threshold 0.5" in line
-    assert "pr-monitor threshold --precision 0.9 may have another" in line
-    assert "is not allowed" in bare.run("show", "2").out
-    assert bare.as_json("status")["monitors"][0]["alerts"] == []
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from monitor.config.adapters import Kinds
 from monitor.config.load import load_config
@@ -61,15 +61,18 @@ def test_round_settings_hold_everything_that_shapes_a_round_and_no_secret(load):
     assert RoundSettings.model_validate_json(of_round.model_dump_json()) == of_round
 
 
+def test_a_round_that_was_opened_with_a_removed_setting_goes_on_without_it(load):
+    of_round = load(TEXT).monitor("mail-travel").settings().round
+    frozen = of_round.model_dump(mode="json")
+
+    old = RoundSettings.model_validate(frozen | {"threshold_target": {"precision": 0.8}})
+
+    assert old == of_round
+    with pytest.raises(ValidationError, match="treshold"):
+        RoundSettings.model_validate(frozen | {"treshold": 0.8})
+
+
 BY_CLASS = changed("score: score, ", "predicted: is_travel, ").replace("      threshold: 0.5\n", "")
-
-
-def test_a_target_needs_a_threshold_that_could_keep_it(refused):
-    [line] = refused(BY_CLASS.replace("pooling: {hazard", "threshold_target: {recall"))
-
-    assert line.startswith(
-        "config.yaml:18, monitors[mail-travel].threshold_target: source.threshold"
-    )
 
 
 def test_without_a_score_each_class_is_one_stratum(load):

@@ -44,14 +44,12 @@ CLASSES = {"flagged": True, "passed": False}
 class HistoryState:
     """The prior of a round (None without one), and the posterior.
 
-    ``now`` has the round's labels as they were pooled, and ``steps`` how, by predicted class. The
-    round is the ``place``-th of its history, from 1.
+    ``now`` has the round's labels as they were pooled, and ``steps`` how, by predicted class.
     """
 
     before: JointPosterior | None
     after: JointPosterior
     steps: Mapping[str, PoolingStep]
-    place: int
     now: PooledLabels
 
 
@@ -88,10 +86,10 @@ def _by_bands(
     }
     before = launch[0].posterior() if launch else None
     states: list[HistoryState] = []
-    for index, steps in enumerate(zip(*taken.values(), strict=True), start=first + 1):
+    for index, steps in enumerate(zip(*taken.values(), strict=True), start=first):
         after = JointPosterior(*(step.mixture for step in steps))
         by_class = dict(zip(taken, steps, strict=True))
-        states.append(HistoryState(before, after, by_class, index, labels[index - 1]))
+        states.append(HistoryState(before, after, by_class, labels[index]))
         before = after
     return states[since - first :]
 
@@ -119,7 +117,6 @@ def _by_cells(
                 None if count == 1 and reference is None else before,
                 JointPosterior(flagged.step.mixture, passed.step.mixture),
                 dict(zip(CLASSES, (flagged.step, passed.step), strict=True)),
-                count,
                 _labels_of_last(counted[i], rounds[count - 1]),
             )
         )

@@ -11,10 +11,11 @@ import numpy as np
 
 from monitor.domain.judge import JudgedRow, JudgeRow
 from monitor.domain.model import Stratum, Verdict
-from monitor.domain.report import ReportedEstimate
+from monitor.domain.report import NoticeRow, ReportedEstimate
 from monitor.domain.sample_settings import Sample
 from monitor.domain.setting_types import ends_of
 from monitor.domain.settings import CREDIBLE_LEVEL, JUDGE_METRICS, Limits
+from monitor.presentation.judge import judge_moved_sentence
 from monitor.rounds.estimation.label_errors import reported_rows
 from monitor.rounds.estimation.tally import Completed, Counted, Tally
 from monitor.stats.core.counts import Counts, side_by_side
@@ -188,3 +189,43 @@ def _judged(rounds: Sequence[Counts], verdicts: NDArray[np.str_], seed: int) -> 
         fpr=None if fpr is None else ends_of(fpr),
         kappa=None if kappa is None else ends_of(kappa),
     )
+
+
+JUDGED_BEFORE = 8
+"""Rounds whose verdicts are compared with: two months of weeks."""
+
+JUDGE_MOVED = 0.2
+"""Noted from this relative change on, if it is ``BEYOND_CHANCE`` standard deviations."""
+
+BEYOND_CHANCE = 4.0
+
+
+def judge_notices(now: Tally, earlier: Sequence[Counted]) -> list[NoticeRow]:
+    """Note that the judge says yes far more often, or more seldom, than earlier at equal scores."""
+    strata, counts, cut = now.frame, now.counts, cut_of(now.frame)
+    if cut is None or not earlier:
+        return []
+    verdicts = np.array([one.verdict or "" for one in strata])
+    _, cell = np.unique(np.stack([counts.is_flagged, cut.position]), axis=1, return_inverse=True)
+    before = [_sizes_of_judged(each.counts) for each in earlier[-JUDGED_BEFORE:]]
+    rounds = np.stack([_sizes_of_judged(counts), np.sum(before, axis=0)])
+    (yes, yes_before), (no, no_before) = (
+        [np.bincount(cell.ravel(), weights=of * (verdicts == verdict)) for of in rounds]
+        for verdict in (Verdict.YES, Verdict.NO)
+    )
+    share = (yes_before + 0.5) / (yes_before + no_before + 1)
+    has_history = yes_before + no_before > 0
+    size = (yes + no) * has_history
+    expected, answered = float(size @ share), float((yes * has_history).sum())
+    spread = np.sqrt(size * share * (1 - share) * (1 + size / (yes_before + no_before + 1)))
+    is_far = abs(answered - expected) > BEYOND_CHANCE * float(np.linalg.norm(spread))
+    if not is_far or abs(answered - expected) < JUDGE_MOVED * expected:
+        return []
+    sentence = judge_moved_sentence(round(answered), round(expected))
+    return [
+        NoticeRow(kind="judge", subject="verdicts", value=answered / expected, sentence=sentence)
+    ]
+
+
+def _sizes_of_judged(counts: Counts) -> NDArray[np.int64]:
+    return counts.size if counts.first_phase is None else counts.first_phase.judged

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from monitor.domain.curve_rows import FEWEST_FOR_CURVES
 from monitor.domain.errors import InputRefused
-from monitor.rounds.estimation.anomalies import score_strata
+from monitor.domain.model import Stratum
 from monitor.rounds.estimation.curves import NoCurves, pooled_sample
 from monitor.stats.core.counts import Interval
 from monitor.stats.core.sample import ScoredSample
@@ -93,7 +94,7 @@ def propose(connection: Connection, round_: Round, count: int, goal: Goal) -> Pr
     _check(round_, [of_round for _, of_round in read])
     frame = [part.stratum for part in read[0][1].strata]
     counts = np.sum([_counted(of_round.counts()) for _, of_round in read], axis=0)
-    strata, edges = score_strata(frame, counts, float(round_.settings.threshold or 0.0))
+    strata, edges = _score_strata(frame, counts, float(round_.settings.threshold or 0.0))
     if strata is None:
         message = "its items are all flagged or all passed"
         raise _refused(round_, message)
@@ -121,6 +122,30 @@ def propose(connection: Connection, round_: Round, count: int, goal: Goal) -> Pr
         rounds=tuple(rounds),
         missing=sum(len(of_round.items) - len(of_round.labeled) for _, of_round in read),
     )
+
+
+def _score_strata(
+    frame: Sequence[Stratum], counts: Ints, threshold: float
+) -> tuple[ScoreStrata | None, list[float]]:
+    """Order strata from the highest score down; and give each one's lower edge.
+
+    ``counts`` are size, labels and positives, shape ``(3, H)``. Strata without items are left out;
+    None if those with some are all flagged or all passed.
+    """
+    parts = sorted(
+        (h for h in range(len(frame)) if counts[0, h]),
+        key=lambda h: (not frame[h].flagged, -_low(frame[h])),
+    )
+    flagged = sum(frame[h].flagged for h in parts)
+    if not 0 < flagged < len(parts):
+        return None, []
+    edges = [_low(frame[h]) for h in parts]
+    edges[flagged - 1] = threshold
+    return ScoreStrata(*counts[:, parts], flagged=flagged), edges
+
+
+def _low(stratum: Stratum) -> float:
+    return -math.inf if stratum.low is None else stratum.low
 
 
 def proposal_of(

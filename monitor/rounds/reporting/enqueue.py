@@ -357,15 +357,13 @@ def notice_of(event: str, subject: str, round_: Round, **more: Any) -> Notice:
 
 
 def unusual_notice(row: NoticeRow, report: RoundReport, round_: Round) -> Notice:
-    """Write something unusual to the log; see `monitor.rounds.estimation.anomalies`."""
+    """Write something unusual about a round to the log."""
     return notice_of(
         f"notice.{row.kind}",
         f"{report.round_key}/{row.subject}{repeated(round_)}",
         round_,
         store_id=report.store_id,
         round_key=report.round_key,
-        metric=row.subject if row.kind == "predictive" else None,
-        point=row.value if row.kind == "predictive" else None,
         sentence=rounds.unusual_sentence(round_.monitor, round_.number, row.sentence),
     )
 

@@ -25,11 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.stats.core.arrays import Floats, Ints
-    from monitor.stats.core.counts import Counts, Interval
+    from monitor.stats.core.counts import Interval
     from monitor.stats.core.draws import JointPosterior
-
-
-_ROUNDING = 1e-9  # sums over strata in another order must not put a tie outside of the range
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,22 +96,6 @@ def next_estimates(
     is_flagged = np.arange(posterior.strata) < posterior.flagged.strata
     matrix = scaled_matrix(size, labeled, positive, is_flagged)
     return {metric.name: NextEstimate(metric.name, metric(matrix)) for metric in chosen}
-
-
-def stratified_estimate(counts: Counts, name: str) -> float | None:
-    """Value of a metric in the labels scaled up to the window (``scaled_matrix``).
-
-    It is the point of ``posterior.estimates`` for a round alone, and what :func:`next_estimates`
-    predicts. None if the metric is undefined, or depends on a class that holds items but no label.
-    """
-    matrix = scaled_matrix(counts.size, counts.labeled, counts.positive, counts.is_flagged)
-    value = float(metric(name)(matrix))
-    return None if np.isnan(value) else value
-
-
-def is_outside(value: float, expected: Interval) -> bool:
-    """Whether an estimate lies outside its predicted range; an end belongs to the range."""
-    return not expected.low - _ROUNDING <= value <= expected.high + _ROUNDING
 
 
 def _check_plan(strata: int, size: Ints, labeled: Ints) -> None:

@@ -16,14 +16,12 @@ corrected labels only mean calling :func:`pool` again.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from monitor.stats.core.beta_mixture import BetaMixture
-from monitor.stats.core.levels import check_probability
 from monitor.stats.history.run_length import USUAL, RunLength, advance, begin
 
 if TYPE_CHECKING:
@@ -61,33 +59,6 @@ class PoolingStep:
         """
         weight = np.bincount(self.started, weights=self.mixture.weight)
         return int(weight.argmax())
-
-    def change_probability(self, index: int, hazard: float) -> float:
-        r"""Probability that the class changed just before a round, had it been as likely as not.
-
-        With w the weight of the components that began in this round, the ``index``-th given, and
-        the ``hazard`` that they were pooled with,
-
-        .. math:: \frac{b}{1+b}, \quad b = \frac{w}{1-w} \cdot \frac{1-\text{hazard}}{\text{hazard}}
-
-        where b is the Bayes factor of "changed now" against "not". The hazard of pooling is set for
-        the coverage of its intervals and says little of how often classifiers change, so it is
-        taken out again; b is what the labels say. 0 where the class could not have changed: it had
-        no label before, or has none now.
-
-        Examples
-        --------
-        >>> rounds, settings = [([81], [100]), ([81], [100]), ([50], [100])], RunLength(hazard=0.5)
-        >>> quiet, fell = pooling_steps(rounds, settings=settings)[1:]
-        >>> quiet.change_probability(2, 0.5) < 0.5, fell.change_probability(3, 0.5) > 0.99
-        (True, True)
-        """
-        check_probability(hazard, "hazard")
-        changed = float(self.mixture.weight[self.started == index].sum())
-        if changed >= 1:  # by rounding; the odds below would divide by 0
-            return 1.0
-        factor = changed / (1 - changed) * math.exp(math.log1p(-hazard) - math.log(hazard))
-        return factor / (1 + factor)
 
 
 def pool(

@@ -9,7 +9,6 @@ from scipy import stats
 from monitor.domain.model import BandEdges, Verdict
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.settings import Pooling
-from monitor.rounds.estimation.anomalies import round_anomalies
 from monitor.rounds.estimation.curves import precision_cause
 from monitor.rounds.estimation.estimate import proposal_margin, propose_limits
 from monitor.rounds.estimation.history import before_launch, cells_to_pool
@@ -41,8 +40,7 @@ def closed(rounds, sample, reference=None, **asked):
     chosen = settings(sample=sample, **asked)
     known = known_of(rounds, chosen, reference)
     found = estimated(rounds, chosen, reference)
-    *earlier, now = rounds
-    return found, round_anomalies(now, earlier, known, chosen, seed=3), known
+    return found, known
 
 
 def rows(found, basis="pooled", estimand="rate"):
@@ -58,15 +56,14 @@ def test_one_cell_a_class_is_pooled_as_one_band_a_class_is(reference):
     history = [two(40, 10, 5, 145), two(39, 11, 2, 148), two(30, 20, 4, 140), two(0, 0, 3, 90)]
 
     for count in range(1, 5):
-        cell, cell_news, _ = closed(history[:count], ONE, reference, limits=LIMITS)
-        band, band_news, _ = closed(history[:count], ONE_BAND, reference, limits=LIMITS)
+        cell, _ = closed(history[:count], ONE, reference, limits=LIMITS)
+        band, _ = closed(history[:count], ONE_BAND, reference, limits=LIMITS)
         for metric, row in rows(band).items():
             assert values(rows(cell)[metric]) == pytest.approx(values(row), abs=1e-12), metric
         for name in ("flagged", "passed"):
             ours, theirs = getattr(cell.pooled, name), getattr(band.pooled, name)
             assert ours.weight == pytest.approx(theirs.weight, abs=1e-12)
             assert ours.alpha == pytest.approx(theirs.alpha)
-        assert cell_news == band_news
         assert cell.readings == band.readings
     launch = before_launch(history[0].frame, reference)
     by_cells, by_bands = (
@@ -82,12 +79,11 @@ def test_a_drop_is_followed_within_the_bounds_of_the_round_alone():
     worse = np.where(np.arange(10) < 4, 0.5 * RATE, RATE)
     history = [*(drawn(seed) for seed in range(6)), drawn(9, rate=worse)]
 
-    found, news, _ = closed(history, MANY)
+    found, _ = closed(history, MANY)
 
     own, pooled = rows(found, basis="round")["precision"], rows(found)["precision"]
     assert abs(pooled.point - own.point) < 0.02
     assert pooled.low < own.point < pooled.high
-    assert [row.subject for row in news if row.kind == "changed"] == ["flagged"]
 
 
 def test_scores_that_move_while_each_cell_keeps_its_rate_are_no_change_of_the_class():
@@ -96,14 +92,13 @@ def test_scores_that_move_while_each_cell_keeps_its_rate_are_no_change_of_the_cl
     history = [drawn(seed, labeled=3 * LABELED) for seed in range(6)]
     history.append(drawn(7, size=moved, labeled=3 * LABELED))
 
-    found, news, known = closed(history, MANY)
+    found, known = closed(history, MANY)
 
     truth = float(moved[4:] @ RATE[4:] / moved[4:].sum())
     before = known.before.passed
     mean = float(before.mean()[0])
     usual = float(SIZE[4:] @ RATE[4:] / SIZE[4:].sum())
     assert abs(mean - truth) < 0.2 * (truth - usual)
-    assert "changed" not in [row.kind for row in news]
     precision, recall = (rows(found)[name] for name in ("precision", "recall"))
     assert precision.point == pytest.approx(0.75, abs=0.08)
     found_positive = float(moved[:4] @ RATE[:4])
@@ -115,7 +110,7 @@ def test_a_class_without_a_label_this_time_has_no_estimate_of_earlier_rounds():
     unlabeled = np.where(np.arange(10) < 4, 0, LABELED)
     history = [*(drawn(seed) for seed in range(4)), drawn(5, labeled=unlabeled)]
 
-    found, _, _ = closed(history, MANY)
+    found, _ = closed(history, MANY)
 
     assert rows(found, basis="round")["precision"].point is None
     assert rows(found)["precision"].point is None
@@ -127,8 +122,8 @@ def test_an_empty_class_leaves_the_other_one_pooled_and_later_rounds_know_all_of
     empty = drawn(5, size=nothing, labeled=np.minimum(LABELED, nothing))
     history = [*(drawn(seed) for seed in range(4)), empty]
 
-    found, _, _ = closed(history, MANY)
-    after, _, known = closed([*history, drawn(6)], MANY)
+    found, _ = closed(history, MANY)
+    after, known = closed([*history, drawn(6)], MANY)
 
     assert rows(found)["precision"].reason is not None
     assert rows(found)["false_omission_rate"].point is not None
@@ -140,7 +135,7 @@ def test_a_cell_without_an_answer_counts_as_the_answered_ones_beside_it():
     some = np.where(np.isin(np.arange(10), [1, 7]), 0, LABELED)
     history = [drawn(seed, labeled=some) for seed in range(4)]
 
-    found, _, known = closed(history, MANY)
+    found, known = closed(history, MANY)
 
     rate = weighted(history[-1].counts)
     assert known.now.positive[0] / known.now.labeled[0] == pytest.approx(rate, abs=1e-12)
@@ -175,7 +170,7 @@ def test_proposed_limits_lie_under_a_low_quantile_of_the_rates_of_the_classes():
 def test_a_pooled_interval_of_precision_is_the_mixture_that_is_documented():
     history = [drawn(seed) for seed in range(3)]
 
-    found, _, known = closed(history, MANY)
+    found, known = closed(history, MANY)
 
     law, q = known.after.flagged, Pooling().robust_weight
     own = cell_posterior(history[-1].counts).flagged

@@ -7,12 +7,7 @@ from scipy import stats
 from monitor.stats.core.beta_mixture import BetaMixture
 from monitor.stats.core.counts import Interval
 from monitor.stats.core.draws import JointPosterior, round_posterior
-from monitor.stats.estimation.predictive import (
-    NextEstimate,
-    is_outside,
-    next_estimates,
-    stratified_estimate,
-)
+from monitor.stats.estimation.predictive import NextEstimate, next_estimates
 from tests.stats.samples import known, of_matrix, of_strata
 
 TABLE_1 = of_matrix(138, 22, 108, 4732, 1600, 48_400)
@@ -74,8 +69,6 @@ def test_a_stratum_without_labels_follows_its_class_in_both():
     seen = of_strata([150, 0, 900], [10, 0, 30], [9, 0, 3], [True, True, False])  # fmt: skip
     posterior = JointPosterior(single([9, 1], [1, 1]), single([3], [27]))
 
-    assert stratified_estimate(blank, "precision") == pytest.approx(0.9)
-    assert stratified_estimate(blank, "recall") == stratified_estimate(seen, "recall")
     for name, estimate in next_estimates(posterior, blank.size, blank.labeled, points=FEW).items():
         same = next_estimates(posterior, seen.size, seen.labeled, points=FEW)[name]
         assert np.array_equal(estimate.values, same.values)
@@ -84,18 +77,13 @@ def test_a_stratum_without_labels_follows_its_class_in_both():
     assert estimates["precision"].values.tolist() == [1] * 4
 
 
-def test_a_class_without_labels_has_no_stratified_estimate_and_no_prediction():
+def test_a_class_without_labels_has_no_prediction():
     counts = of_matrix(9, 1, 0, 0, 100, 900)
 
     found = next_estimates(round_posterior(counts), counts.size, counts.labeled, points=4)
 
-    assert stratified_estimate(counts, "recall") is None
     assert found["recall"].interval() is None
-    assert stratified_estimate(counts, "precision") == 0.9
     assert known(found["precision"].interval()).high <= 1
-    nothing = of_matrix(0, 3, 0, 3, 9, 9)
-    assert stratified_estimate(nothing, "recall") is None
-    assert stratified_estimate(nothing, "precision") == 0
 
 
 # --- what must always hold ------------------------------------------------------------------
@@ -115,16 +103,6 @@ def test_samples_without_a_value_are_counted_and_too_many_leave_no_range():
     assert at_limit.undefined_share == 0.05
     assert known(at_limit.interval()) == Interval(0.5, 0.5, 0.5)
     assert over.interval() is None
-
-
-def test_an_end_of_the_range_belongs_to_it():
-    expected = Interval(0.7, 0.6, 0.8)
-
-    assert not is_outside(0.6, expected)
-    assert not is_outside(0.8 + 1e-12, expected)
-    assert not is_outside(0.6 - 1e-12, expected)
-    assert is_outside(0.6 - 1e-6, expected)
-    assert is_outside(0.8 + 1e-6, expected)
 
 
 # --- refused --------------------------------------------------------------------------------
