@@ -111,23 +111,30 @@ def one_try_and_quiet(tracking_uri: str) -> Iterator[None]:
     """Let each call be made once, print and log nothing; one thread at a time may be in here."""
     settings = {TRACKING_URI: tracking_uri, **_CALL_ONCE_AND_PRINT_NOTHING}
     configure = logging.config.fileConfig
-    levels = {name: logging.getLogger(name).level for name in _NOISY}
     # MLflow before 3.7 would put handlers of its own in place of this process's at each migration.
     logging.config.fileConfig = lambda *_, **__: None
     try:
-        for name in _NOISY:
-            logging.getLogger(name).setLevel(logging.CRITICAL)
         for name, value in settings.items():
             _answer(name, value)
-        with warnings.catch_warnings():
+        with _quiet_loggers(), warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # MLflow's own use of SQLAlchemy
             yield
     finally:
         logging.config.fileConfig = configure
-        for name, level in levels.items():
-            logging.getLogger(name).setLevel(level)
         for name in (TIMEOUT, *settings):
             _variable(name).pop("get", None)
+
+
+@contextmanager
+def _quiet_loggers() -> Iterator[None]:
+    levels = {name: logging.getLogger(name).level for name in _NOISY}
+    try:
+        for name in _NOISY:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        yield
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
 
 
 def set_timeout(seconds: int) -> None:
@@ -235,7 +242,7 @@ class Connection:
         """Import what reaches this MLflow. Raises `DeliveryFailed` if its library does not load."""
         try:
             load_mlflow()
-            with _IMPORT:
+            with _IMPORT, _quiet_loggers():
                 import mlflow.tracking  # noqa: PLC0415
 
                 if urlsplit(self.tracking_uri).scheme.partition("+")[0] in {"sqlite", *_DATABASES}:

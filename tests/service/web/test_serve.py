@@ -145,9 +145,9 @@ from monitor.config import load
 read = load.load_config
 
 
-def hung_up(path):
+def hung_up(*arguments, **options):
     os.kill(os.getpid(), signal.SIGHUP)
-    return read(path)
+    return read(*arguments, **options)
 
 
 load.load_config = hung_up
