@@ -289,7 +289,7 @@ _OF_MONITOR = (
     *("model", "schedule", "pooling", "limits", "bad_rows_max", "hooks"),
     "block",
 )
-_OF_LABELING = ("deadline", "late_labels", "overlap", "adjudicator", "audit")
+_OF_LABELING = ("deadline", "late_labels", "overlap", "adjudicator")
 """Settings that rounds freeze as they are."""
 
 SHORTEST_PROMISE = 2  # Rounds: a promise of more than one false alarm in every second round is none

@@ -20,6 +20,10 @@ _REMOVED = {
     "labeling.gold_share": _PAGE_CONTROLS,
     "labeling.gold_feedback": _PAGE_CONTROLS,
     "labeling.repeats": _PAGE_CONTROLS,
+    "labeling.audit": (
+        "people who check a column's labels measure its errors: give the column `checks: N` and "
+        'list {for: checks, kind: page, question: "..."} beside it'
+    ),
     "sample.segments": (
         "no labels go to the segment that looks worst; segments of source.columns.segments are "
         "searched without it, and a larger max_labels finds them sooner"

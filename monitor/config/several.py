@@ -82,9 +82,6 @@ def _refuse_misfits(parts: Sequence[Labeling]) -> None:
                 "people choose a class where a block of classes has one labeler; ask for yes or no"
             )
             raise SettingRefused(setting=f"{index}.answer", why=why)
-        if part.audit is not None:
-            why = "it counts the errors of all labels, and these have several labelers"
-            raise SettingRefused(setting=f"{index}.audit", why=why)
         if part.adjudicator is not None and len(adjudicators) > 1:
             why = "one person decides in a round; name the same one everywhere"
             raise SettingRefused(setting=f"{index}.adjudicator", why=why)

@@ -16,10 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from cronsim import CronSim, CronSimError
 from pydantic import (
     AfterValidator,
-    Discriminator,
     Field,
     SecretStr,
-    Tag,
     field_validator,
     model_validator,
 )
@@ -248,72 +246,13 @@ class ReferenceMatrix(Settings):
         return self
 
 
-class AuditCounts(Settings):
-    """An audit of the labels: items whose truth is known, and how they were labeled.
-
-    ``tp`` of the truly positive ones were labeled 1 and ``fn`` 0; ``tn`` of the truly negative
-    ones were labeled 0 and ``fp`` 1.
-    """
-
-    tp: Annotated[int, Field(ge=0)]
-    fn: Annotated[int, Field(ge=0)]
-    tn: Annotated[int, Field(ge=0)]
-    fp: Annotated[int, Field(ge=0)]
-
-    @model_validator(mode="after")
-    def _labels_are_informative(self) -> AuditCounts:
-        if not self.tp + self.fn or not self.tn + self.fp:
-            message = (
-                "an audit needs truly positive items (tp, fn) and truly negative ones (tn, fp)"
-            )
-            raise ValueError(message)
-        if self.tp * self.tn <= self.fn * self.fp:
-            message = (
-                f"by these counts labels are right on {self.tp / (self.tp + self.fn):.0%} of the "
-                f"positive and {self.tn / (self.tn + self.fp):.0%} of the negative items: no "
-                "better than chance, so nothing can be corrected; are fn and fp swapped with tp "
-                "and tn?"
-            )
-            raise ValueError(message)
-        return self
-
-
-class ClassAuditCounts(Settings):
-    """An audit of the labels of each predicted class by itself.
-
-    Better than one of all items: those near the threshold are hard to label, and most of the
-    passed ones are easy.
-    """
-
-    flagged: AuditCounts
-    passed: AuditCounts
-
-
-def _audit_tag(audit: object) -> str:
-    """Name the shape of an audit by its keys, so that refusals are about the one that was meant."""
-    if isinstance(audit, ClassAuditCounts):
-        return "by class"
-    by_class = isinstance(audit, dict) and (
-        not ClassAuditCounts.model_fields.keys().isdisjoint(audit)
-        or any(isinstance(counts, dict) for counts in audit.values())
-    )
-    return "by class" if by_class else "of all items"
-
-
-Audit = Annotated[
-    Annotated[AuditCounts, Tag("of all items")] | Annotated[ClassAuditCounts, Tag("by class")],
-    Discriminator(_audit_tag),
-]
-
-
 class Labeling(Settings):
     """What every labeler shares.
 
     ``deadline`` counts from the draw of the round, or from its slot where nobody is asked; labels
     that come within ``late_labels`` of its closing still correct it. ``overlap`` is the share of
     the items that a second person labels too, ``adjudicator`` the name of the annotator whose
-    answer decides where others disagree (else a tie counts as "cannot tell"), ``audit`` counts
-    how labels of known items came out, among the ``flagged`` and the ``passed`` or of all alike.
+    answer decides where others disagree (else a tie counts as "cannot tell").
     Where a monitor has several labelers, a list, ``for`` says whose items these are: ``flagged``,
     ``passed``, those with a value of a segment column such as ``{country: CZ}``, or ``otherwise``;
     one for ``checks`` labels items that a column labels too.
@@ -324,7 +263,6 @@ class Labeling(Settings):
     late_labels: Duration = timedelta(days=90)
     overlap: Annotated[float, Field(ge=0, le=1)] = 0.0
     adjudicator: Annotated[str, Field(min_length=1)] | None = None
-    audit: Audit | None = None
 
     def own(self) -> dict[str, Any]:
         """Return what a round keeps of a labeler of this kind alone, and no secret."""
@@ -336,7 +274,7 @@ class Labeling(Settings):
         return self
 
 
-_REMOVED = frozenset({"threshold_target"})
+_REMOVED = frozenset({"audit", "threshold_target"})
 """Settings that rounds of earlier versions are frozen with, and that no round reads."""
 
 
@@ -368,7 +306,6 @@ class RoundSettings(Settings):
     matures: Duration = timedelta(0)  # no label is expected before
     overlap: Annotated[float, Field(ge=0, le=1)] = 0.0
     adjudicator: str | None = None
-    audit: Audit | None = None
     labeling: dict[str, Any] | None = None
     source: dict[str, Any] | None = None
     bad_rows_max: Annotated[float, Field(ge=0, le=1)] = 0.01

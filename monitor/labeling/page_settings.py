@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from monitor.domain.errors import SettingRefused
 from monitor.domain.setting_types import Question
 from monitor.domain.settings import Labeling
 
@@ -24,13 +23,3 @@ class PageSettings(Labeling):
     question: Question
     answer: Literal["yes_no", "class"] = "yes_no"
     guideline: Annotated[str, Field(min_length=1)] | None = None
-
-    @model_validator(mode="after")
-    def _fits_together(self) -> PageSettings:
-        if self.answer == "class" and self.audit is not None:
-            message = (
-                "an audit counts how yes and no were labeled, and people are asked for the class; "
-                "errors of one class say nothing of another's; remove it, or answer: class"
-            )
-            raise SettingRefused(setting="audit", why=message)
-        return self

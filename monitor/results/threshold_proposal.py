@@ -87,10 +87,7 @@ def proposal_document(proposal: Proposal) -> list[str | Table]:
     shown = [(proposal.current, "in use")]
     if proposal.proposed not in {None, proposal.current}:
         shown.append((proposal.proposed or 0, "proposed"))
-    audited = any(
-        each.settings.audit is not None or checks_of(each.settings.labeling)
-        for each in proposal.rounds
-    )
+    checked = any(checks_of(each.settings.labeling) for each in proposal.rounds)
     head = ["threshold", "", f"flagged {_unit(proposal)}"]
     rows = [_row(proposal.curve[k], name) for k, name in shown]
     return [
@@ -98,7 +95,7 @@ def proposal_document(proposal: Proposal) -> list[str | Table]:
         *(f"WARNING: {warning}" for warning in proposal.warnings),
         f"by {proposal.labeled:,} labels, {proposal.positive:,} of them positive",
         *([answered_at_random_text(proposal.missing)] if proposal.missing else []),
-        *(["labels are taken as they are: the audit corrects none of this"] if audited else []),
+        *(["labels are taken as they are: checks correct none of this"] if checked else []),
         "",
         _answer(proposal),
         "",

@@ -71,21 +71,3 @@ def the_adjudicator_decides_the_disputed_item(place_of_two):
     assert page["agreement"]["disagreed"] == 1
     again = place_of_two.run("labels", "export", "--disputed", "--out", "more.csv")
     assert again.lines == ["no item waits for an answer; more.csv is not written"]
-
-
-def test_an_audit_in_the_config_shows_corrected_values_in_show_and_status(place):
-    audit = "audit: {tp: 196, fn: 4, tn: 1990, fp: 10}"
-    column = "{kind: column, path: predictions.parquet, id: mail_id, value: is_travel, "
-    place.config(column + f"matures: 1s, {audit}}}")
-    place.run("run-once")
-
-    shown = place.run("show", 1)
-    page = place.as_json("show", 1)
-
-    assert "this round, corrected for label errors" in shown.out
-    assert "precision  errors corrected" in place.run("status").out
-    corrected = [row for row in page["estimates"] if row["basis"] == "corrected"]
-    assert {(row["metric"], row["estimand"]) for row in corrected} >= {
-        ("precision", "window"),
-        ("recall", "rate"),
-    }

@@ -201,8 +201,6 @@ source: {path => source: {negative: [spam, travel], path
 REFUSED_ANSWERS = """\
 about? => about {class}?
     6, monitors[mail-{class}].labeling.question: people are asked once for all classes (answer: class), so it cannot differ by class; leave {class} out, as in: What is this mail about?
-answer: class => answer: class, audit: {tp: 9, fn: 1, tn: 9, fp: 1}
-    6, monitors[mail-travel].labeling.audit: an audit counts how yes and no were labeled, and people are asked for the class; errors of one class say nothing of another's; remove it, or answer: class
 kind: page => kind: mlflow
     6, monitors[mail-travel].labeling.answer: there is no such setting here; kind: page has it; leave it out, or change the kind
 """  # noqa: E501

@@ -8,7 +8,7 @@ from scipy import stats
 
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Cells, Sample
-from monitor.domain.settings import AuditCounts, Limits
+from monitor.domain.settings import Limits
 from monitor.rounds.forecast.plan_window import forecast_monitor
 from monitor.rounds.forecast.simulate import expected_round
 from monitor.rounds.sampling.plan import uniform_of
@@ -178,9 +178,8 @@ def test_histories_with_bands_keep_the_key_that_they_were_opened_with_and_cells_
     assert base_key(bands) == (None, 4, 10) != base_key(cells)
 
 
-def test_the_round_alone_is_estimated_by_its_cells_in_every_basis_that_rests_on_it(scene):
-    audit = AuditCounts(tp=190, fn=10, tn=990, fp=10)
-    scene.settings = settings(sample=CELLS, audit=audit)
+def test_the_round_alone_is_estimated_by_its_cells(scene):
+    scene.settings = settings(sample=CELLS)
     scene.week(1)
     label(scene, 1)
 
@@ -191,8 +190,6 @@ def test_the_round_alone_is_estimated_by_its_cells_in_every_basis_that_rests_on_
         assert (row.point, row.low, row.high) == pytest.approx((each.point, each.low, each.high))
         assert row.method.startswith("Beta posterior by score cells")
         rising(row.low, row.high)
-    corrected = found["recall", "corrected", "window"]
-    rising(corrected.low, found["recall", "round", "window"].point, corrected.high)
 
 
 def label(scene, number, *, share=1.0):

@@ -1,4 +1,4 @@
-"""How often labels are wrong, by an audit or by checks of people; estimates corrected for it."""
+"""How often labels of a column are wrong, by checks of people; estimates corrected for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy import special
 from monitor.domain.label_parts import checks_of, parts_of
 from monitor.domain.report import CheckRow, DecidingRow, ReportedEstimate
 from monitor.domain.setting_types import Ends
-from monitor.domain.settings import CREDIBLE_LEVEL, Audit, AuditCounts, RoundSettings
+from monitor.domain.settings import CREDIBLE_LEVEL, RoundSettings
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.stats.core.beta_mixture import HEAVY
 from monitor.stats.core.counts import Counts, Interval
@@ -123,16 +123,15 @@ def corrected_rows(
     seed: int,
     checked: CheckedLabels | None = None,
 ) -> list[ReportedEstimate]:
-    """Estimate every metric once more; none if nothing tells how often labels err.
+    """Estimate every metric once more; none if nobody checks labels.
 
     ``complete`` are the counts with answers to what is missing (`missing.completions`). Where
     labels are no better than chance, each has that as its reason.
     """
-    audited = checked if settings.audit is None else settings.audit
-    if audited is None:
+    if checked is None:
         return []
     try:
-        audit = _audit_of(audited)
+        audit = checked.audit()
     except NoBetterThanChance as error:
         reason = no_estimate_reason(error.why)
         return [_nothing(metric, estimand, reason) for estimand in ESTIMANDS for metric in metrics]
@@ -144,19 +143,6 @@ def corrected_rows(
         corrected_estimates(each, audit, metrics=metrics, seed=seed) for each in samples
     )
     return reported_rows(observed, corners, basis=BASIS)
-
-
-def _audit_of(counts: Audit | CheckedLabels) -> LabelAudit | ClassAudits:
-    if isinstance(counts, CheckedLabels):
-        return counts.audit()
-    if isinstance(counts, AuditCounts):
-        return LabelAudit(**counts.model_dump())
-    return ClassAudits(
-        *(
-            LabelAudit(**class_counts.model_dump())
-            for class_counts in (counts.flagged, counts.passed)
-        )
-    )
 
 
 def _nothing(metric: str, estimand: str, reason: str | None) -> ReportedEstimate:

@@ -38,10 +38,17 @@ def known_of(rounds, asked, reference=None):
     return history_states(rounds, launch, asked.pooling, cells=cells)[-1]
 
 
-def estimated(rounds, asked, reference=None):
+def estimated(rounds, asked, reference=None, checked=None):
     """What the last of some rounds estimates."""
     *earlier, now = rounds
     known = known_of(rounds, asked, reference)
     return estimate_round(
-        now, earlier, known, evidence=[[now]], reference=reference, settings=asked, seed=3
+        now,
+        earlier,
+        known,
+        evidence=[[now]],
+        reference=reference,
+        settings=asked,
+        seed=3,
+        checked=checked,
     )

@@ -1,50 +1,26 @@
-"""Estimates corrected for label errors that audits and checks find, and missing answers."""
+"""Estimates corrected for label errors that checks find, and missing answers."""
 
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from monitor.domain.model import Answer, Stratum
 from monitor.domain.report import AnswersRow
-from monitor.domain.settings import AuditCounts, ClassAuditCounts
 from monitor.presentation.round_document import answers_sentence
 from monitor.rounds.estimation.label_errors import ROUNDS, checked_labels
 from monitor.rounds.estimation.tally import Tally
+from monitor.stats.core.beta_mixture import HEAVY
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import METRICS
+from monitor.stats.estimation.cell_matrix import plain_counts
 from monitor.stats.labels.audit import ClassAudits, LabelAudit, NoBetterThanChance
 from monitor.stats.labels.label_error import corrected_estimates
 from monitor.storage.labels.check_store import CheckCounts, PastChecks
 from monitor.storage.samples.frame_store import StratumTally
 from tests.rounds.estimation.tallies import estimated
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
-
-AUDIT = AuditCounts(tp=96, fn=4, tn=1990, fp=10)
-
-
-def test_corrected_rows_stand_beside_the_others_and_say_what_the_statistics_say(database):
-    scene = Scene(database, settings(audit=AUDIT))
-    found = scene.play(1)
-    counts = scene.tally(1).counts
-
-    rows = [row for row in scene.estimates(1).values() if row.basis == "corrected"]
-
-    wanted = corrected_estimates(
-        counts, LabelAudit(**AUDIT.model_dump()), metrics=tuple(METRICS), seed=found.sobol_seed
-    )
-    assert {(r.metric, r.estimand): (r.point, r.low, r.high) for r in rows} == {
-        (e.metric, e.estimand): pytest.approx((e.point, e.low, e.high)) for e in wanted
-    }
-    assert {row.method for row in rows} == {
-        "corrected for label errors: posterior of labels and audit"
-    }
-    assert len(rows) == 2 * len(METRICS)
-    answers = scene.round_report(1).answers
-    assert (answers.missing, answers_sentence(answers)) == (0, None)
-
 
 NOW = Tally(
     (
@@ -54,8 +30,13 @@ NOW = Tally(
 )
 
 
-def audited_by(audit):
-    return estimated([NOW, NOW], settings(limits=LIMITS, reference=REFERENCE, audit=audit))
+def corrected_by(own):
+    """Estimate with checks of the flagged class."""
+    return estimated(
+        [NOW, NOW],
+        settings(limits=LIMITS, reference=REFERENCE),
+        checked=None if own is None else checked(CASES, {True: own}),
+    )
 
 
 def corrected(found):
@@ -63,46 +44,40 @@ def corrected(found):
 
 
 def test_alerts_and_the_other_estimates_are_the_same_with_and_without():
-    plain, audited = audited_by(None), audited_by(AUDIT)
+    plain, with_checks = corrected_by(None), corrected_by(CheckCounts(96, 4, 1990, 10))
 
-    assert [row for row in audited.rows if row.basis != "corrected"] == plain.rows
-    assert audited.readings == plain.readings
-    assert len(corrected(audited)) == 2 * len(METRICS)
+    assert [row for row in with_checks.rows if row.basis != "corrected"] == plain.rows
+    assert with_checks.readings == plain.readings
+    assert len(corrected(with_checks)) == 2 * len(METRICS)
 
 
-def test_audits_of_each_class_correct_its_own_labels():
-    hard = AuditCounts(tp=48, fn=2, tn=90, fp=10)
+def test_corrected_rows_are_what_the_statistics_say_of_the_counts_and_the_checks():
+    own = CheckCounts(96, 4, 1990, 10)
 
-    found = audited_by(ClassAuditCounts(flagged=hard, passed=AUDIT))
+    rows = corrected(corrected_by(own))
 
-    own, by_class = (
-        next(row for row in found.rows if (row.metric, row.basis) == ("precision", basis))
-        for basis in ("round", "corrected")
+    expected = corrected_estimates(
+        plain_counts(NOW.counts, prior=HEAVY),
+        ClassAudits(LabelAudit(*own), None),
+        metrics=tuple(METRICS),
+        seed=3,
     )
-    assert by_class.high - by_class.low > own.high - own.low
+    assert {(r.metric, r.estimand): (r.point, *ends(r)) for r in rows} == {
+        (e.metric, e.estimand): pytest.approx((e.point, e.low, e.high)) for e in expected
+    }
 
 
-def test_an_audit_that_tells_nothing_leaves_a_reason_in_place_of_numbers():
-    rows = corrected(audited_by(AuditCounts(tp=2, fn=1, tn=2, fp=1)))
+def ends(row):
+    """The interval of the answers that came."""
+    return row.answered_low, row.answered_high
+
+
+def test_checks_that_tell_nothing_leave_a_reason_in_place_of_numbers():
+    rows = corrected(corrected_by(CheckCounts(2, 1, 2, 1)))
 
     assert {row.point for row in rows} == {None}
     [reason] = {row.reason for row in rows}
     assert reason.startswith("labels are no better than chance with probability 0.")
-
-
-@pytest.mark.parametrize(
-    ("counts", "sentence"),
-    [
-        (
-            {"tp": 0, "fn": 0, "tn": 9, "fp": 1},
-            r"needs truly positive items \(tp, fn\) and truly negative",
-        ),
-        ({"tp": 1, "fn": 9, "tn": 9, "fp": 1}, "10% of the positive and 90% of the negative items"),
-    ],
-)
-def test_an_audit_that_cannot_correct_is_refused_in_the_config(counts, sentence):
-    with pytest.raises(ValidationError, match=sentence):
-        AuditCounts(**counts)
 
 
 def test_missing_answers_are_told_with_their_share_and_when_the_others_came(database):

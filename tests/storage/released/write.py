@@ -17,7 +17,7 @@ from sqlalchemy import MetaData, insert, select, update
 
 from monitor.domain.model import Answer, Task
 from monitor.domain.sample_settings import Bands, Sample
-from monitor.domain.settings import AuditCounts, Limits
+from monitor.domain.settings import Limits
 from monitor.rounds.delivery import deliver
 from monitor.rounds.opening import due
 from monitor.storage import schema
@@ -36,8 +36,7 @@ def play(database):
     """Fill an empty store."""
     limits = Limits.model_validate({"precision": 0.7, "recall": 0.9})
     sample = Sample(max_labels=20, bands=Bands(flagged=1, passed=1))
-    audit = AuditCounts(tp=96, fn=4, tn=190, fp=10)
-    asked = settings(sample=sample, limits=limits, hooks=("ops",), audit=audit)
+    asked = settings(sample=sample, limits=limits, hooks=("ops",))
     scene = Scene(database, asked)
     scene.play(1, precision=0.05)
     deliver(database, {"mlflow": Sink()}, lambda: scene.now)
