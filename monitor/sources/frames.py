@@ -1,4 +1,4 @@
-"""Buckets of rows (a stratum by its position, or a reason below zero), and the frame they make."""
+"""The frame that the counted buckets of a window make."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import (
@@ -20,91 +19,30 @@ from monitor.domain.model import (
     StratumFrame,
     Window,
 )
-from monitor.domain.model_versions import estimated_version
 from monitor.domain.segments import scaled, with_segments
 from monitor.domain.values import MISSING_MARKERS
-
-if TYPE_CHECKING:
-    from monitor.sources.dialects import Reading
-    from monitor.sources.sql_query import Query, Scan
-    from monitor.sources.table_settings import Columns
+from monitor.sources.buckets import (
+    NAIVE_TIME,
+    PREDICTED_UNKNOWN,
+    REASONS,
+    SCORE_UNREADABLE,
+    TIME_UNPARSABLE,
+    UNTIMED,
+    VERSION_MISSING,
+    BucketCount,
+    in_window,
+    newest_version,
+    of_newest_version,
+    rows_in,
+    withheld,
+)
+from monitor.sources.dialects import Reading
+from monitor.sources.sql_query import Query, Scan
+from monitor.sources.table_settings import Columns
 
 _MOST_UNKNOWN = 20  # values
 _MOST_VERDICTS = 50  # values
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-OUTSIDE = -1
-NAIVE_TIME = -2
-TIME_MISSING = -3
-TIME_UNPARSABLE = -4
-ID_MISSING = -5
-VERSION_MISSING = -6
-PREDICTED_MISSING = -7
-SCORE_MISSING = -8
-SCORE_NAN = -9
-SCORE_INFINITE = -10
-SCORE_UNREADABLE = -11
-IN_NO_STRATUM = -12
-PREDICTED_UNKNOWN = -13
-RELEASED_UNKNOWN = -14
-CHANCE_UNUSABLE = -15
-WITHHELD = -100
-"""Bucket of the flagged items of stratum 0 that were not let through; -101 of stratum 1, ..."""
-
-REASONS = {
-    TIME_MISSING: BadRow.NO_TIME,
-    TIME_UNPARSABLE: BadRow.TIME_UNPARSABLE,
-    ID_MISSING: BadRow.NO_ID,
-    VERSION_MISSING: BadRow.NO_VERSION,
-    PREDICTED_MISSING: BadRow.NO_PREDICTION,
-    SCORE_MISSING: BadRow.NO_SCORE,
-    SCORE_NAN: BadRow.SCORE_NAN,
-    SCORE_INFINITE: BadRow.SCORE_INFINITE,
-    SCORE_UNREADABLE: BadRow.SCORE_UNREADABLE,
-    IN_NO_STRATUM: BadRow.IN_NO_STRATUM,
-    PREDICTED_UNKNOWN: BadRow.UNKNOWN_CLASS,
-    RELEASED_UNKNOWN: BadRow.NO_RELEASE,
-    CHANCE_UNUSABLE: BadRow.NO_RELEASE_CHANCE,
-}
-UNTIMED = frozenset({TIME_MISSING, TIME_UNPARSABLE})
-_NOT_IN_WINDOW = UNTIMED | {OUTSIDE, NAIVE_TIME}
-
-
-@dataclass(frozen=True, slots=True)
-class BucketCount:
-    """Rows of one bucket and model version: how many, the newest time, the first candidates.
-
-    ``segments`` counts the rows by the values of each segment column, ``challenged`` by what the
-    challenger decided. ``chance`` is the least probability of release of its rows, and their sum,
-    where each has its own.
-    """
-
-    bucket: int
-    version: str | None
-    rows: int
-    newest: int | None = None
-    candidates: tuple[Candidate, ...] = ()
-    example: str | None = None
-    segments: tuple[Mapping[str, int], ...] = ()
-    challenged: Decisions | None = None
-    chance: tuple[float, float] | None = None
-
-
-def withheld(bucket: int) -> int:
-    """Return the bucket of items of a stratum that were not let through, and the reverse."""
-    return WITHHELD - bucket if bucket >= 0 or bucket <= WITHHELD else bucket
-
-
-def of_newest_version(counts: Iterable[BucketCount]) -> list[BucketCount]:
-    """Keep the counts of the model version that a window is estimated for."""
-    inside = _in_window(counts)
-    newest = _newest_version(inside)
-    return [one for one in inside if one.version == newest or one.bucket == VERSION_MISSING]
-
-
-def rows_in(counts: Iterable[BucketCount], *buckets: int) -> int:
-    """Count the rows in these buckets."""
-    return sum(one.rows for one in counts if one.bucket in buckets)
 
 
 @dataclass
@@ -126,8 +64,8 @@ class FrameBuilder:
         """
         query, columns = scan.query, scan.query.settings.columns
         _check_counts(query.table.place, columns, counts, len(scan.strata))
-        inside, current = _in_window(counts), of_newest_version(counts)
-        newest = _newest_version(inside)
+        inside, current = in_window(counts), of_newest_version(counts)
+        newest = newest_version(inside)
         rows = sum(one.rows for one in inside)
         untimed = _untimed(counts, rows=rows, timed_rows=self._timed_rows(query, counts))
         unversioned = [one for one in inside if one.version in MISSING_MARKERS]
@@ -231,20 +169,6 @@ def _check_counts(
 def _first_example(counts: Iterable[BucketCount], bucket: int) -> str | None:
     examples = (one.example for one in counts if one.bucket == bucket and one.example is not None)
     return min(examples, default=None)
-
-
-def _in_window(counts: Iterable[BucketCount]) -> list[BucketCount]:
-    """Keep the counts of rows whose time is known to be in the window."""
-    return [one for one in counts if one.bucket not in _NOT_IN_WINDOW]
-
-
-def _newest_version(inside: Sequence[BucketCount]) -> str | None:
-    rows, newest = Counter[str](), dict[str, int]()
-    for one in inside:
-        if one.version is not None and one.version not in MISSING_MARKERS:
-            rows[one.version] += one.rows
-            newest[one.version] = max(newest.get(one.version, 0), one.newest or 0)
-    return estimated_version(rows, newest)
 
 
 def _newest_time(inside: Sequence[BucketCount]) -> datetime | None:

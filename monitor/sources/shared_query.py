@@ -27,7 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.compiler import compiles
 
 from monitor.domain.model import Window
-from monitor.sources import frames
+from monitor.sources import buckets
 from monitor.sources.sql_query import Query, Scan
 from monitor.sources.sql_rows import (
     ALL,
@@ -77,7 +77,7 @@ class SharedQuery:
         time = rows.c.t if len(self.scans) == 1 else case((rows.c.k == code_of(0), rows.c.t))
         unreadable: ColumnElement[Any] = null()
         if "score_text" in rows.c:
-            is_so = rows.c.bucket == code_of(frames.SCORE_UNREADABLE)
+            is_so = rows.c.bucket == code_of(buckets.SCORE_UNREADABLE)
             unreadable = func.min(case((is_so, rows.c.score_text)))
         chance = rows.c.get(_CHANCE)
         groups = (rows.c.k, rows.c.bucket, rows.c.version)
@@ -93,7 +93,7 @@ class SharedQuery:
         groups = (rows.c.k, rows.c.bucket, rows.c[f"segment_{index}"])
         is_in = rows.c.bucket >= code_of(0)
         if any(scan.query.settings.columns.released is not None for scan in self.scans):
-            is_in |= rows.c.bucket <= code_of(frames.WITHHELD)
+            is_in |= rows.c.bucket <= code_of(buckets.WITHHELD)
         in_strata = [is_in, *of_version(rows, version)]
         return select(*groups, func.count()).where(*in_strata).group_by(*groups)
 

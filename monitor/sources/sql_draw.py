@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import SourceRefused, SourceUnavailable
 from monitor.domain.model import Candidate, Decisions, Window
-from monitor.sources import frames
+from monitor.sources import buckets
 from monitor.sources.dialects import Reading
 from monitor.sources.shared_query import SharedQuery
 from monitor.sources.sql_query import Query, Scan
 from monitor.sources.sql_rows import ALL
 
 if TYPE_CHECKING:
-    Groups = list[list[frames.BucketCount]]
+    Groups = list[list[buckets.BucketCount]]
     """The groups of each monitor, by its position."""
 
 _DIGITS = 12
@@ -56,7 +56,7 @@ def groups_of(reading: Reading, scans: Sequence[Scan], window: Window, seed: str
     raise SourceUnavailable(message)
 
 
-def _has_all(drawn: Sequence[frames.BucketCount], at_most: int) -> bool:
+def _has_all(drawn: Sequence[buckets.BucketCount], at_most: int) -> bool:
     """Whether as many rows were drawn of each stratum as were counted, or are wanted."""
     per_stratum = max(1, at_most)
     return all(
@@ -84,7 +84,7 @@ def tallied(reading: Reading, shared: SharedQuery, window: Window) -> Groups:
         has_chance = query.has_chances and not is_passed and more[-1] is not None
         chance = (more[-2], more[-1]) if has_chance else None
         counted[k].append(
-            frames.BucketCount(
+            buckets.BucketCount(
                 *(bucket, version, count), example=example, challenged=challenged, chance=chance
             )
         )
@@ -149,7 +149,7 @@ def _values_of(
         k: {
             bucket: tuple(counted[k, bucket] for counted in columns)
             for index in range(len(scan.strata))
-            for bucket in (index, frames.withheld(index))
+            for bucket in (index, buckets.withheld(index))
         }
         for k, scan in enumerate(shared.scans)
         if columns
@@ -166,7 +166,7 @@ class Draw:
     version: The model version whose rows are drawn.
     """
 
-    def __init__(self, counted: Sequence[frames.BucketCount], at_most: int) -> None:
+    def __init__(self, counted: Sequence[buckets.BucketCount], at_most: int) -> None:
         self._counted = counted
         self._current = _current(counted)
         self._sizes = {group.bucket: group.rows for group in self._current}
@@ -208,7 +208,7 @@ class Draw:
 
     def groups(
         self, values: Mapping[int, tuple[Mapping[str, int], ...]]
-    ) -> list[frames.BucketCount]:
+    ) -> list[buckets.BucketCount]:
         """Return the groups that were counted, with candidates and the counts of segments."""
         return [
             replace(
@@ -216,23 +216,23 @@ class Draw:
                 candidates=self._candidates.get(group.bucket, ()),
                 segments=values.get(group.bucket, ()),
             )
-            if group in self._current or group.bucket <= frames.WITHHELD
+            if group in self._current or group.bucket <= buckets.WITHHELD
             else group
             for group in self._counted
         ]
 
 
-def _current(groups: Iterable[frames.BucketCount]) -> list[frames.BucketCount]:
+def _current(groups: Iterable[buckets.BucketCount]) -> list[buckets.BucketCount]:
     """Keep the groups that candidates are drawn from: strata, of the newest model version."""
-    return [group for group in frames.of_newest_version(groups) if group.bucket >= 0]
+    return [group for group in buckets.of_newest_version(groups) if group.bucket >= 0]
 
 
-def _least_chances(counted: Sequence[frames.BucketCount]) -> dict[int, float]:
+def _least_chances(counted: Sequence[buckets.BucketCount]) -> dict[int, float]:
     """Find the least probability of release of each stratum, of items let through and stopped."""
     least: dict[int, float] = {}
-    for group in frames.of_newest_version(counted):
+    for group in buckets.of_newest_version(counted):
         if group.chance is not None:
-            bucket = max(group.bucket, frames.withheld(group.bucket))
+            bucket = max(group.bucket, buckets.withheld(group.bucket))
             least[bucket] = min(least.get(bucket, 1.0), group.chance[0])
     return least
 
@@ -251,14 +251,14 @@ def _hex(share: float) -> str:
     return ALL if share >= 1 / 2 else f"{int(share * 16**_DIGITS):0{_DIGITS}x}"
 
 
-def _untimed(reading: Reading, query: Query) -> list[frames.BucketCount]:
+def _untimed(reading: Reading, query: Query) -> list[buckets.BucketCount]:
     """Count the rows of the whole table that have no usable time."""
     statement = query.untimed()
     if statement is None:
         return []
     rows = reading.connection.execute(statement)
     return [
-        frames.BucketCount(code, None, count, example=text) for code, count, text in rows if count
+        buckets.BucketCount(code, None, count, example=text) for code, count, text in rows if count
     ]
 
 

@@ -30,7 +30,7 @@ from monitor.domain.shown import MOST_BYTES
 from monitor.domain.truth import AWARE, NAIVE, UNREADABLE
 from monitor.domain.values import MISSING_MARKERS, synonyms
 from monitor.files.relations import NUL_SHOWN
-from monitor.sources import frames
+from monitor.sources import buckets
 from monitor.sources.dialects import written
 from monitor.sources.sql_rows import RowQuery, code_of
 
@@ -68,7 +68,7 @@ class Query(RowQuery):
         """Count the rows without a usable time by what is wrong with it; None if all have one."""
         name = self.settings.columns.time
         if not self.reads_times:
-            missing = self._from(code_of(frames.TIME_MISSING), func.count(), null())
+            missing = self._from(code_of(buckets.TIME_MISSING), func.count(), null())
             return missing.where(self._t.is_(None)) if name in self.table.nullable else None
         labeled = self._from(self._untimed_code().label("bucket"), self._text(name).label("text"))
         rows = labeled.where(self._t.is_(None)).subquery()
@@ -77,12 +77,12 @@ class Query(RowQuery):
     def _untimed_code(self) -> ColumnElement[Any]:
         """Write why a row has no usable time."""
         if not self.reads_times:
-            return code_of(frames.TIME_MISSING)
+            return code_of(buckets.TIME_MISSING)
         raw = self._text(self.settings.columns.time)
         return case(
-            (func.coalesce(func.trim(raw), "") == "", code_of(frames.TIME_MISSING)),
-            (self._is_naive(), code_of(frames.NAIVE_TIME)),
-            else_=code_of(frames.TIME_UNPARSABLE),
+            (func.coalesce(func.trim(raw), "") == "", code_of(buckets.TIME_MISSING)),
+            (self._is_naive(), code_of(buckets.NAIVE_TIME)),
+            else_=code_of(buckets.TIME_UNPARSABLE),
         )
 
     def naive(self) -> Select[Any]:
@@ -161,7 +161,7 @@ class Query(RowQuery):
         return case(
             (is_readable & self._names_no_zone(), literal_column(f"'{NAIVE}'")),
             (is_readable, literal_column(f"'{AWARE}'")),
-            (self._untimed_code() == code_of(frames.TIME_MISSING), null()),
+            (self._untimed_code() == code_of(buckets.TIME_MISSING), null()),
             else_=literal_column(f"'{UNREADABLE}'"),
         )
 

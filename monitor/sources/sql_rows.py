@@ -34,7 +34,7 @@ from monitor.domain.model import Stratum, Verdict, Window
 from monitor.domain.segments import NO_VALUE
 from monitor.domain.values import MISSING_MARKERS, rounded_below
 from monitor.files.relations import all_texts
-from monitor.sources import frames
+from monitor.sources import buckets
 from monitor.sources.dialects import written
 from monitor.sources.sql_times import Times
 from monitor.sources.table_settings import TableSettings
@@ -69,7 +69,7 @@ class _Cuts:
         codes = [_index_of(scored, low, high) for low, high in pairwise([None, *ends, None])]
         alone = len(own) == 1
         unscored = (index for index, one in own if one.unscored or (alone and one.is_unbounded))
-        return _Cuts(ends, codes, next(unscored, frames.SCORE_MISSING))
+        return _Cuts(ends, codes, next(unscored, buckets.SCORE_MISSING))
 
 
 def _index_of(scored: Sequence[tuple[int, Stratum]], low: float | None, high: float | None) -> int:
@@ -78,7 +78,7 @@ def _index_of(scored: Sequence[tuple[int, Stratum]], low: float | None, high: fl
         starts = each.low is None or (low is not None and each.low <= low)
         if starts and (each.high is None or (high is not None and high <= each.high)):
             return index
-    return frames.IN_NO_STRATUM
+    return buckets.IN_NO_STRATUM
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,24 +302,26 @@ class RowQuery:
         self, c: Any, strata: Sequence[Stratum], leaf: Leaf, released: ColumnElement[Any]
     ) -> ColumnElement[Any]:
         """Count flagged items that were not let through apart, so that none of them is drawn."""
-        withheld = self._in_class(c, strata, lambda code: leaf(frames.withheld(code)), flagged=True)
-        reasons = [(c.released.is_(None), leaf(frames.RELEASED_UNKNOWN))]
+        withheld = self._in_class(
+            c, strata, lambda code: leaf(buckets.withheld(code)), flagged=True
+        )
+        reasons = [(c.released.is_(None), leaf(buckets.RELEASED_UNKNOWN))]
         if self.has_chances:
-            reasons.append((c.chance.is_(None), leaf(frames.CHANCE_UNUSABLE)))
+            reasons.append((c.chance.is_(None), leaf(buckets.CHANCE_UNUSABLE)))
         return case(*reasons, (c.released == code_of(1), released), else_=withheld)
 
     def _reasons(self, c: Any) -> list[tuple[ColumnElement[bool], int]]:
         dialect, columns = self.table.dialect, self.settings.columns
         no_id = or_(c.id.is_(None), written(dialect.length, c.id, Integer()) == code_of(0))
-        reasons = [(no_id, frames.ID_MISSING)]
+        reasons = [(no_id, buckets.ID_MISSING)]
         if columns.model_version is not None:
-            reasons.append((c.version.is_(None), frames.VERSION_MISSING))
+            reasons.append((c.version.is_(None), buckets.VERSION_MISSING))
         if columns.score is not None:
             reasons += self._score_reasons(c)
         if self.settings.threshold is None:
             reasons += [
-                (c.predicted.not_in(self.named), frames.PREDICTED_UNKNOWN),
-                (c.predicted.is_(None), frames.PREDICTED_MISSING),
+                (c.predicted.not_in(self.named), buckets.PREDICTED_UNKNOWN),
+                (c.predicted.is_(None), buckets.PREDICTED_MISSING),
             ]
         return reasons
 
@@ -328,12 +330,12 @@ class RowQuery:
         reasons: list[tuple[ColumnElement[bool], int]] = []
         if getattr(c, "score_text", None) is not None:
             unread = and_(score.is_(None), c.score_text.is_not(None))
-            reasons.append((unread, frames.SCORE_UNREADABLE))
+            reasons.append((unread, buckets.SCORE_UNREADABLE))
         if self.settings.threshold is not None:
-            reasons.append((score.is_(None), frames.SCORE_MISSING))
+            reasons.append((score.is_(None), buckets.SCORE_MISSING))
         for template, code in (
-            (dialect.nan, frames.SCORE_NAN),
-            (dialect.infinite, frames.SCORE_INFINITE),
+            (dialect.nan, buckets.SCORE_NAN),
+            (dialect.infinite, buckets.SCORE_INFINITE),
         ):
             if template:
                 reasons.append((written(template, score, Boolean()), code))

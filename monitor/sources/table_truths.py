@@ -20,7 +20,7 @@ from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Stratum, Window
 from monitor.domain.truth import TruthColumns, TruthRow, Truths, bare_ids, of_items, truth_rows
 from monitor.domain.values import BLANKS
-from monitor.sources import frames
+from monitor.sources import buckets
 from monitor.sources.dialects import Reading, written
 from monitor.sources.shared_query import SharedQuery
 from monitor.sources.sql_draw import tallied
@@ -226,7 +226,7 @@ def _newest_version(reading: Reading, scan: Scan, window: Window) -> str | None:
     if scan.query.settings.columns.model_version is None:
         return None
     [groups] = tallied(reading, SharedQuery([scan]), window)
-    return next((one.version for one in frames.of_newest_version(groups)), None)
+    return buckets.newest_version(buckets.in_window(groups))
 
 
 def _items(

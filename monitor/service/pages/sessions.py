@@ -10,17 +10,13 @@ import hmac
 import secrets
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from monitor.domain.people import Role
 from monitor.domain.ports import Clock
 from monitor.storage.database import Database
 from monitor.storage.pages import people_store
 from monitor.storage.pages.people_store import Session
-
-if TYPE_CHECKING:
-    from monitor.service.pages.link_login import LinkLogin
-    from monitor.service.pages.sign_in import SignIn
 
 SESSION = timedelta(hours=12)  # How long a session lasts: a day of work
 
@@ -40,13 +36,24 @@ class WebSession:
         return hmac.compare_digest(form_token.encode(), self.form_token.encode())
 
 
+class WayIn(Protocol):
+    """How people come in: by a link, or by a name and a password."""
+
+    @property
+    def login(self) -> str | None:
+        """What kind of accounts is asked; None for a link."""
+
+    def role(self, name: str) -> Role | None:
+        """Return what somebody may do now; None if they may no longer come in."""
+
+
 class Sessions:
     """Begins sessions and knows them again, as long as people come in the way that began them.
 
     Who came by a link of this machine has no name where names and passwords are asked for.
     """
 
-    def __init__(self, database: Database, clock: Clock, way_in: LinkLogin | SignIn) -> None:
+    def __init__(self, database: Database, clock: Clock, way_in: WayIn) -> None:
         self._database = database
         self._clock = clock
         self._way_in = way_in

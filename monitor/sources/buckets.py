@@ -1,0 +1,99 @@
+"""Buckets of counted rows: a stratum by its position, or a reason below zero."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from monitor.domain.model import BadRow, Candidate, Decisions
+from monitor.domain.model_versions import estimated_version
+from monitor.domain.values import MISSING_MARKERS
+
+OUTSIDE = -1
+NAIVE_TIME = -2
+TIME_MISSING = -3
+TIME_UNPARSABLE = -4
+ID_MISSING = -5
+VERSION_MISSING = -6
+PREDICTED_MISSING = -7
+SCORE_MISSING = -8
+SCORE_NAN = -9
+SCORE_INFINITE = -10
+SCORE_UNREADABLE = -11
+IN_NO_STRATUM = -12
+PREDICTED_UNKNOWN = -13
+RELEASED_UNKNOWN = -14
+CHANCE_UNUSABLE = -15
+WITHHELD = -100
+"""Bucket of the flagged items of stratum 0 that were not let through; -101 of stratum 1, ..."""
+
+REASONS = {
+    TIME_MISSING: BadRow.NO_TIME,
+    TIME_UNPARSABLE: BadRow.TIME_UNPARSABLE,
+    ID_MISSING: BadRow.NO_ID,
+    VERSION_MISSING: BadRow.NO_VERSION,
+    PREDICTED_MISSING: BadRow.NO_PREDICTION,
+    SCORE_MISSING: BadRow.NO_SCORE,
+    SCORE_NAN: BadRow.SCORE_NAN,
+    SCORE_INFINITE: BadRow.SCORE_INFINITE,
+    SCORE_UNREADABLE: BadRow.SCORE_UNREADABLE,
+    IN_NO_STRATUM: BadRow.IN_NO_STRATUM,
+    PREDICTED_UNKNOWN: BadRow.UNKNOWN_CLASS,
+    RELEASED_UNKNOWN: BadRow.NO_RELEASE,
+    CHANCE_UNUSABLE: BadRow.NO_RELEASE_CHANCE,
+}
+UNTIMED = frozenset({TIME_MISSING, TIME_UNPARSABLE})
+_NOT_IN_WINDOW = UNTIMED | {OUTSIDE, NAIVE_TIME}
+
+
+@dataclass(frozen=True, slots=True)
+class BucketCount:
+    """Rows of one bucket and model version: how many, the newest time, the first candidates.
+
+    ``segments`` counts the rows by the values of each segment column, ``challenged`` by what the
+    challenger decided. ``chance`` is the least probability of release of its rows, and their sum,
+    where each has its own.
+    """
+
+    bucket: int
+    version: str | None
+    rows: int
+    newest: int | None = None
+    candidates: tuple[Candidate, ...] = ()
+    example: str | None = None
+    segments: tuple[Mapping[str, int], ...] = ()
+    challenged: Decisions | None = None
+    chance: tuple[float, float] | None = None
+
+
+def withheld(bucket: int) -> int:
+    """Return the bucket of items of a stratum that were not let through, and the reverse."""
+    return WITHHELD - bucket if bucket >= 0 or bucket <= WITHHELD else bucket
+
+
+def in_window(counts: Iterable[BucketCount]) -> list[BucketCount]:
+    """Keep the counts of rows whose time is known to be in the window."""
+    return [one for one in counts if one.bucket not in _NOT_IN_WINDOW]
+
+
+def newest_version(inside: Sequence[BucketCount]) -> str | None:
+    """Return the model version that a window is estimated for; None if no row names one."""
+    rows, newest = Counter[str](), dict[str, int]()
+    for one in inside:
+        if one.version is not None and one.version not in MISSING_MARKERS:
+            rows[one.version] += one.rows
+            newest[one.version] = max(newest.get(one.version, 0), one.newest or 0)
+    return estimated_version(rows, newest)
+
+
+def of_newest_version(counts: Iterable[BucketCount]) -> list[BucketCount]:
+    """Keep the counts of the model version that a window is estimated for."""
+    inside = in_window(counts)
+    newest = newest_version(inside)
+    return [one for one in inside if one.version == newest or one.bucket == VERSION_MISSING]
+
+
+def rows_in(counts: Iterable[BucketCount], *buckets: int) -> int:
+    """Count the rows in these buckets."""
+    return sum(one.rows for one in counts if one.bucket in buckets)
