@@ -113,11 +113,10 @@ def fill_long(
 
 
 def _play(context: MonitorContext, clock: list[datetime]) -> None:
-    """Draw a round, answer it and close it; a first one goes out in two waves."""
-    for _ in range(2):
-        run.run(context)
-        clock[0] += timedelta(minutes=1)
-        answer(context.database, context.settings.name, clock[0])
+    """Draw a round, answer it and close it."""
+    run.run(context)
+    clock[0] += timedelta(minutes=1)
+    answer(context.database, context.settings.name, clock[0])
     run.run(context)
 
 

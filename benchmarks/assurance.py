@@ -9,6 +9,7 @@ in .8 of the rounds.
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from benchmarks.label_cost import MARGIN, METRICS
 from monitor.stats.design.assurance import ASSURANCE
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.recalibration import recalibrated_prior
-from monitor.stats.design.two_waves import first_wave
 from monitor.stats.detection.alternatives import DECAY
 
 SEEN = ("Phi1 good", "Phi3 good", "Phi3 weak")
@@ -55,34 +55,21 @@ def show_cells(case: str, histories: int) -> None:
 
 
 def history(design: CellDesign, method: str, seed: int) -> Played:
-    """Play one history over cells; the first round goes out in two waves."""
+    """Play one history over cells."""
     rng, up = np.random.default_rng(seed), design.is_flagged
     known = PriorRates.of_scores(design.claim, up)
     n, y = np.zeros((2, len(up)))
     found = []
-    for number in range(ROUNDS):
-        u = rng.random()
-        labeled = design.allocated(known, margins=MARGINS, assurance=ASSURANCE, uniform=u)
-        if number == 0:
-            labeled, positive = in_two_waves(design, labeled, u, rng)
-        else:
-            positive = rng.binomial(labeled, design.rate)
+    for _ in range(ROUNDS):
+        how: dict[str, Any] = {"margins": MARGINS, "assurance": ASSURANCE}
+        labeled = design.allocated(known, **how, uniform=rng.random())
+        positive = rng.binomial(labeled, design.rate)
         found.append((float(labeled.sum()), *half_widths(design, labeled, positive[np.newaxis])[0]))
         n, y = DECAY * n + labeled, DECAY * y + positive
         known = recalibrated_prior(design.size, up, n, y)
         if method == "cells":
             known = replace(known, joint=None)
     return found
-
-
-def in_two_waves(
-    design: CellDesign, plan: Whole, u: float, rng: np.random.Generator
-) -> tuple[Whole, Whole]:
-    """Labels and positives of a history's first round."""
-    first = first_wave(plan, u)
-    found = rng.binomial(first, design.rate)
-    more = design.second(plan, first, found, rng.random())
-    return first + more, found + rng.binomial(more, design.rate)
 
 
 def half_widths(design: CellDesign, labeled: Whole, positive: Whole) -> Values:

@@ -7,7 +7,6 @@ and in `low` misses then appear among the lower half of the passed scores: recal
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy import special
@@ -20,7 +19,6 @@ from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
 from monitor.stats.design.recalibration import recalibrated_rates
 from monitor.stats.design.restratify import EffectiveCounts
-from monitor.stats.design.two_waves import second_wave
 from monitor.stats.detection.alternatives import DECAY
 
 CELLS = (20, 40)
@@ -51,12 +49,6 @@ class CellDesign(Strata):
     def recalibrated(self, labeled: Values, positive: Values) -> Values:
         """Rates of the cells by labels of earlier rounds."""
         return recalibrated_rates(self.size, self.is_flagged, labeled, positive)
-
-    def second(self, plan: Whole, first: Whole, found: Whole, uniform: Values | float) -> Whole:
-        """Labels of wave 2, after the positives that wave 1 found."""
-        strata = (self.size.astype(np.int64), self.is_flagged, special.logit(self.claim))
-        waves: dict[str, Any] = {"plan": plan, "first": first, "labeled": first}
-        return second_wave(*strata, **waves, positive=found, uniform=uniform)
 
     def draw(self, replicates: int, rng: np.random.Generator) -> tuple[Whole, Whole]:
         """Labels and positives of rounds, shape ``(replicates, H)``."""

@@ -29,7 +29,7 @@ from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import Evidence, log_threshold
 from monitor.stats.detection.half_space import Limit
-from monitor.stats.detection.waves import log_e_path_of_waves
+from monitor.stats.detection.random_shares import log_e_path_of_shares
 from monitor.stats.estimation.cell_matrix import cell_matrix
 
 PRECISION, RECALL, DROP = 0.85, 0.75, 0.08
@@ -259,10 +259,10 @@ def _read(
 ) -> list[Values]:
     if isinstance(limits, Limits):
         now, *before = (_tally(process, each) for each in (counts, *earlier))
-        read: list[LimitEvidence] = judge_evidence([now], before, limits)
+        read: list[LimitEvidence] = judge_evidence(now, before, limits)
         return [np.array(each.log_e) for each in read]
-    rates = [guess(earlier)]
-    return [log_e_path_of_waves(of, [[counts]], rates, None, earlier)[-1] for of in limits]
+    rates = guess(earlier)
+    return [log_e_path_of_shares(of, [counts], rates, None, earlier)[-1] for of in limits]
 
 
 def _tally(process: Process, counts: Counts) -> Any:

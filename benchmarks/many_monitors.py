@@ -48,7 +48,7 @@ MONDAY = SLOT + timedelta(minutes=1)
 PYTHONPATH = os.pathsep.join(
     [str(Path(wiring.__file__).parents[1]), str(Path(__file__).parents[1])]
 )
-MOST_TICKS = 5  # a first round goes out in two waves
+MOST_TICKS = 5
 HEADS = ("rounds/min", "CPU ms", "cores", "told ms", "begin ms", "idle ms", "busy MB", "idle MB")
 HEAD = """\
 store: {store}

@@ -191,7 +191,7 @@ class Story:
     def _round(self, name: str, week: int) -> None:
         slot = FIRST + (week - 1) * WEEK
         context = self.application.context(name)
-        for self._now in (slot, slot, slot + AFTER_THE_DEADLINE):  # a first round has two waves
+        for self._now in (slot, slot + AFTER_THE_DEADLINE):
             run(context)
 
 

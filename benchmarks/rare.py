@@ -7,7 +7,7 @@ adaptive law; an item that comes back costs no label. Settings of the paper: str
 cumulative root of the score's histogram, a share of .001 for the passive law, a decaying prior
 worth two labels a stratum. Shown is its best of 30 and 60 strata and of samplers made for recall
 and for F1. It has no interval; `covered` is that of its normal limit law with the variance found.
-`ours` is a first round by score cells in two waves, one for both metrics.
+`ours` is a first round by score cells, one for both metrics.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,9 @@
 """Measure coverage and the labels saved on real predictions whose labels are all known.
 
 The folder holds `fte_mlb_world_series.csv.gz` (a season a window) and `census_ma_employment.csv.gz`
-(a year a window). Each window gets the plan of a first round by score cells, in two waves, and is
-drawn and estimated 800 times. `random` is how many labels a plain random sample needs for intervals
-as wide on average.
+(a year a window). Each window gets the plan of a first round by score cells, and is drawn and
+estimated 800 times. `random` is how many labels a plain random sample needs for intervals as wide
+on average.
 """
 
 import csv
@@ -13,10 +13,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from scipy import special
 
 from benchmarks.cell_rounds import CELLS, CellRounds, Judged, judged
 from benchmarks.coverage_grid import Setting
@@ -25,7 +23,6 @@ from benchmarks.harness import Flags, Values, Whole
 from benchmarks.strata import cut_classes
 from monitor.stats import PriorRates, Prospect, allocate, random_sampling_labels
 from monitor.stats.design.score_bands import LABELS_PER_CELL, affordable_bands, cell_edges
-from monitor.stats.design.two_waves import first_wave, second_wave
 
 FILES = {"world-series": "fte_mlb_world_series.csv.gz", "census": "census_ma_employment.csv.gz"}
 BUDGETS = (300, 1000)
@@ -51,11 +48,6 @@ class Strata:
     positive: Whole
     mean_score: Values
     is_flagged: Flags
-
-    @property
-    def position(self) -> Values:
-        """Log odds of the mean scores, as the second wave has them."""
-        return np.asarray(special.logit(np.clip(self.mean_score, 1e-9, 1 - 1e-9)))
 
 
 @dataclass(frozen=True)
@@ -154,17 +146,7 @@ def drawn_round(
     window = Prospect.of(size, strata.is_flagged, known, uniform=u)
     plan = allocate(window, max_labels=budget).labels
     shape = (rounds, len(size))
-    first = first_wave(plan, u)
-    found = rng.hypergeometric(true, size - true, first, shape)
-    earlier: dict[str, Any] = {
-        "plan": plan,
-        "first": first,
-        "labeled": np.broadcast_to(first, shape),
-    }
-    where = (size, strata.is_flagged, strata.position)
-    more = second_wave(*where, **earlier, positive=found, uniform=rng.random(rounds))
-    left = true - found
-    return first + more, found + rng.hypergeometric(left, size - first - left, more)
+    return np.broadcast_to(plan, shape), rng.hypergeometric(true, size - true, plan, shape)
 
 
 def as_rounds(strata: Strata, budget: int, plans: Whole) -> CellRounds:

@@ -4,7 +4,7 @@ Classifiers that scikit-learn trains on 30 % of its data sets; the rest is the w
 stratified importance sampling (Lopez de Haro and Marsigli, arXiv 2601.22326) at its best of 1, 2,
 3 and 5 strata by score, with draws in proportion to sqrt(p (1 - p)), the spread of the answer by
 the score, mixed with a share of equal draws, .1, .3 or .5; labels by Neyman's rule for that spread.
-`ours` is a first round by score cells in two waves, planned for precision and recall. Numbers are
+`ours` is a first round by score cells, planned for precision and recall. Numbers are
 the mean squared error of a random sample of as many labels, over the method's: how many labels of
 such a sample one label replaces. Precision and recall by `sis` are ratios of weighted sums.
 

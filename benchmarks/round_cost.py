@@ -131,8 +131,8 @@ def _write(folder: Path, weeks: int) -> None:
 
 
 def _round(context: MonitorContext, number: int) -> RoundReport:
-    """Draw a round and close it; a first round is labeled in two waves."""
-    for _ in range(3):
+    """Draw a round and close it."""
+    for _ in range(2):
         run(context)
         with context.database.read() as connection:
             newest = round_store.find_rounds(connection, "mail")[-1]

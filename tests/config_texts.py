@@ -148,6 +148,8 @@ score: score, show: [subject, body]} => score: score, released: let_through}⏎ 
     15, monitors[mail-travel].labeling.path: this setting is missing: this kind of source reads no labels, so name the files that hold them (with kind sql, lake or spark the path may be left out, and table be named)
 {kind: files, deadline: 5d, late_labels: 90d} => {kind: column, path: t.csv, id: mail_id, value: y, matures: 1s, checks: 9}
     15, monitors[mail-travel].labeling.checks: nobody is asked; make labeling a list: this column `for: otherwise`, and a line such as {for: checks, kind: page, question: "..."}
+max_labels: 2000 => max_labels: 2000, second_wave: null
+    14, monitors[mail-travel].sample.second_wave: this setting was removed: a first round asks for all of its labels at once; `plan` shows its margins and those of later rounds
 max_labels: 2000 => max_labels: 2000, segments: explore
     14, monitors[mail-travel].sample.segments: this setting was removed: no labels go to the segment that looks worst; segments of source.columns.segments are searched without it, and a larger max_labels finds them sooner
 {kind: files, deadline: 5d, late_labels: 90d} => {kind: page, question: Is it?, gold_share: 0.1}

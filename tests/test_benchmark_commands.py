@@ -44,14 +44,14 @@ def test_options_have_the_types_and_defaults_of_the_parameters_of_main():
         folder: Path,
         rows: tuple[float, ...] = (1.0,),
         by: Literal["cells", "bands"] = "cells",
-        waves: Literal[1, 2] = 2,
+        parts: Literal[1, 2] = 2,
         before: Path | None = None,
         only_first: bool = False,
     ) -> None:
-        calls.append((folder, tuple(rows), by, waves, before, only_first))
+        calls.append((folder, tuple(rows), by, parts, before, only_first))
 
     run("x", main, None, ["--folder", "data"])
-    run("x", main, None, ["--folder", "d", "--rows", "2", "3e3", "--waves", "1", "--only-first"])
+    run("x", main, None, ["--folder", "d", "--rows", "2", "3e3", "--parts", "1", "--only-first"])
 
     assert calls == [
         (Path("data"), (1.0,), "cells", 2, None, False),

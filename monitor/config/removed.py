@@ -15,6 +15,10 @@ _REFERENCE_FILE = (
 _REMOVED = {
     "monitors.threshold_target": "pr-monitor threshold tells whether the threshold in use keeps a "
     "goal; a limit in `limits` alerts",
+    "sample.second_wave": (
+        "a first round asks for all of its labels at once; `plan` shows its margins and those of "
+        "later rounds"
+    ),
     "pages.tls": "put a proxy that speaks https in front of the pages and add `behind_proxy: true`",
     "labeling.gold": _PAGE_CONTROLS,
     "labeling.gold_share": _PAGE_CONTROLS,

@@ -133,10 +133,11 @@ class ReportedEstimate(EstimateRow):
 class StratumRow(Report):
     """One stratum as a version of a round saw it.
 
-    ``first_wave`` counts the planned items that went out first; None if all went out at once.
     ``judged`` counts the items of a judge's sample by which ``size`` is estimated; None if it was
-    counted.
+    counted. Fields that earlier versions wrote are ignored.
     """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     stratum: str
     flagged: bool
@@ -147,7 +148,6 @@ class StratumRow(Report):
     labeled: int
     positive: int
     declined: int
-    first_wave: int | None = None
     judged: int | None = None
 
     @property
@@ -575,7 +575,6 @@ class RoundPage:
     restated: Sequence[RestatedRow]
     restated_since: Sequence[int]
     partial: bool
-    second_wave_at: datetime | None
     snapshot: str | None
     report: RoundReport | None
     drawn: Sequence[StratumRow]

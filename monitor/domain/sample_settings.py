@@ -58,10 +58,7 @@ class Sample(Settings):
     over their bands by size, so that misses are seen wherever they appear; the rest goes where it
     narrows the intervals most. ``cells`` are the strata that labels are drawn from, ``bands`` the
     runs of them that people see. Bands without cells (null, or no word of them) are the strata
-    themselves. The first round of a history with scores hands its labels out in two waves, the
-    second by the answers to the first: once these are in, at the latest after the share
-    ``second_wave`` of the time that people have, or at the deadline of labels that come by
-    themselves; null for one wave.
+    themselves.
 
     ``max_labels: all`` is for one labeler of kind ``column``: the labels of all items are counted
     where they are, and no item is drawn. In a list of labelers, the items of a predicted class that
@@ -76,7 +73,6 @@ class Sample(Settings):
     bands: Bands = Bands()
     cells: Cells | None = Cells()
     cost: Cost = Cost()
-    second_wave: Annotated[float, Field(gt=0, lt=1)] | None = 0.5
 
     @property
     def budget(self) -> int:

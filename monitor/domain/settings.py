@@ -274,8 +274,12 @@ class Labeling(Settings):
         return self
 
 
-_REMOVED = frozenset({"audit", "threshold_target"})
-"""Settings that rounds of earlier versions are frozen with, and that no round reads."""
+_REMOVED = frozenset({"audit", "threshold_target", "first_wave", "second_wave"})
+"""Settings, or some of `sample`, that rounds of earlier versions are frozen with and none reads."""
+
+
+def _remaining(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name not in _REMOVED}
 
 
 class RoundSettings(Settings):
@@ -283,12 +287,11 @@ class RoundSettings(Settings):
 
     ``origin`` is why it was opened: because its slot was due (``schedule``, as recorded skips are),
     because somebody asked for the slot (``by_hand``), or by a ``backfill``. ``planned`` are the
-    labels of each stratum where a round is done again whose plan is known, and ``first_wave`` the
-    labels of its first wave, where it had two, and ``snapshot`` the state of its source that it was
-    drawn from. ``labeling`` is what the labeler's
-    kind has alone (`Labeling.own`), so that a round is read from where its tasks went. ``source``
-    says in the same way how its predictions are read (`SourceSettings.own`), so that it is drawn as
-    it was opened. ``block`` is the block of the config that the monitor was one of.
+    labels of each stratum where a round is done again whose plan is known, and ``snapshot`` the
+    state of its source that it was drawn from. ``labeling`` is what the labeler's kind has alone
+    (`Labeling.own`), so that a round is read from where its tasks went. ``source`` says in the same
+    way how its predictions are read (`SourceSettings.own`), so that it is drawn as it was opened.
+    ``block`` is the block of the config that the monitor was one of.
     """
 
     model: str | None = None
@@ -313,7 +316,6 @@ class RoundSettings(Settings):
     hooks: tuple[str, ...] = ()
     origin: Literal["schedule", "by_hand", "backfill"] = "schedule"
     planned: dict[str, int] | None = None
-    first_wave: dict[str, int] | None = None
     snapshot: str | None = None
     block: Block | None = None
 
@@ -323,7 +325,9 @@ class RoundSettings(Settings):
         """Let a round that was opened with a setting that no longer exists go on without it."""
         if not isinstance(values, dict):
             return values
-        return {name: value for name, value in values.items() if name not in _REMOVED}
+        sample = values.get("sample")
+        changed = {"sample": _remaining(sample)} if isinstance(sample, dict) else {}
+        return _remaining(values) | changed
 
     @property
     def column_judge(self) -> Judge | None:

@@ -31,11 +31,10 @@ def closed_reason(
     expected: int,
     copies: tuple[int, int] = (0, 0),
     checks: tuple[int, int] = (0, 0),
-    cut_short: bool = False,
 ) -> str:
     """State that a round has all its answers, or that its time is over.
 
-    ``copies`` and ``checks`` are answered, and planned; ``cut_short``: no second wave went out.
+    ``copies`` and ``checks`` are answered, and planned.
 
     >>> closed_reason(answered=200, expected=200)
     'all labels are in'
@@ -43,71 +42,24 @@ def closed_reason(
     'the deadline passed with 180 of 200 answers and 3 of 20 second copies'
     >>> closed_reason(answered=200, expected=200, checks=(12, 20))
     'the deadline passed with 200 of 200 answers and 12 of 20 checks of the column'
-    >>> closed_reason(answered=160, expected=160, cut_short=True)
-    'all labels of the first wave are in; the second never went out'
-    >>> closed_reason(answered=120, expected=160, cut_short=True)
-    'the deadline passed with 120 of 160 answers; the second wave never went out'
     """
     pairs = ((copies, "second copies"), (checks, "checks of the column"))
     more = "".join(f" and {one} of {of} {what}" for (one, of), what in pairs if one < of)
     if answered == expected and not more:
-        if cut_short:
-            return "all labels of the first wave are in; the second never went out"
         return "all labels are in"
-    short = "; the second wave never went out" if cut_short else ""
-    return f"the deadline passed with {answered} of {expected} answers{more}{short}"
+    return f"the deadline passed with {answered} of {expected} answers{more}"
 
 
-NO_SECOND_WAVE = "no second wave goes out: the deadline has passed"
-
-
-def drawn_reason(drawn: int, items: int, *, later: int = 0, counted: int = 0) -> str:
-    """Return how many items of a window go out, and how many more may; ``counted`` never do.
+def drawn_reason(drawn: int, items: int, *, counted: int = 0) -> str:
+    """Return how many items of a window go out; ``counted`` never do.
 
     >>> drawn_reason(200, 3500)
     'drew 200 of 3500 predictions'
-    >>> drawn_reason(83, 3500, later=117)
-    'drew 83 of 3500 predictions, the first of two waves: 117 more follow'
     >>> drawn_reason(0, 3500, counted=3500)
     'drew 0 of 3500 predictions; the labels of 3500 are counted whole'
     """
-    more = f", the first of two waves: {later} more follow" if later else ""
     whole = f"; the labels of {counted} are counted whole" if counted else ""
-    return f"drew {drawn} of {items} predictions{more}{whole}"
-
-
-def waves_sentence(first: int, planned: int, *, second_at: datetime | None) -> str:
-    """Describe how a round in two waves was handed out, and when the second goes out at the latest.
-
-    >>> waves_sentence(83, 200, second_at=None)
-    'two waves: 83 of the 200 items went out first'
-    >>> waves_sentence(83, 83, second_at=None)
-    'two waves, of which the second never went out'
-    """
-    if second_at is not None:
-        return (
-            f"two waves: {first} of the {planned} items are out, and their answers decide from "
-            f"which strata the others come, at {minute_text(second_at)} UTC at the latest"
-        )
-    if first == planned:
-        return "two waves, of which the second never went out"
-    return f"two waves: {first} of the {planned} items went out first"
-
-
-def second_wave_reason(drawn: int, *, answered: int, expected: int, removed: int = 0) -> str:
-    """State that the second wave goes out, without the ``removed`` items that cannot be shown.
-
-    >>> second_wave_reason(300, answered=180, expected=200)
-    'the second wave went out: 300 items, by 180 of 200 answers to the first'
-    >>> second_wave_reason(299, answered=180, expected=200, removed=1).rpartition("; ")[2]
-    '1 more is not among the predictions any more'
-    """
-    verb = "is" if removed == 1 else "are"
-    without = f"; {removed} more {verb} not among the predictions any more" if removed else ""
-    return (
-        f"the second wave went out: {drawn} items, by {answered} of {expected} answers to the first"
-        f"{without}"
-    )
+    return f"drew {drawn} of {items} predictions{whole}"
 
 
 def unlabeled_reason(predicted: str, *, answered: int, expected: int) -> str:

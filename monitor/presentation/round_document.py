@@ -6,7 +6,7 @@ All readers render the same sections: `pr-monitor show`, status pages, HTML repo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -49,7 +49,6 @@ from monitor.presentation.estimates import (
 )
 from monitor.presentation.judge import SEGMENTS_OF_JUDGED, judge_lines, judge_tables
 from monitor.presentation.limit_comparisons import comparisons_of
-from monitor.presentation.moves import waves_sentence
 from monitor.presentation.numbers import (
     bound_sign,
     interval_text,
@@ -153,7 +152,7 @@ def drawn_section(page: RoundPage) -> Section:
     """Lay out what a round asks of each stratum; an empty section before the draw."""
     report = page.report
     if report is None:
-        return _strata(page.drawn, _drawn_lines(page.drawn, page.second_wave_at), counted=False)
+        return _strata(page.drawn, _drawn_lines(page.drawn), counted=False)
     return _strata(report.strata, _counted_lines(report), counted=True)
 
 
@@ -216,7 +215,7 @@ def facts(report: RoundReport) -> list[str]:
         counted,
         f"{report.level:.0%} intervals, per metric",
         *([promise] if report.evidence else []),
-        *([f"partial: {_why_partial(report)}"] if report.partial else []),
+        *(["partial: too many answers are missing"] if report.partial else []),
         *([_version_text(report)] if report.version > 1 else []),
         *(f"{name}: {value}" for name, value in named.items() if value),
     ]
@@ -368,7 +367,7 @@ def _counts(report: RoundReport) -> Section:
 
 def _counted_lines(report: RoundReport) -> list[str]:
     caution = [_BANDS_OF_CELLS] if len(report.cells) > len(report.strata) else []
-    return [*caution, *_drawn_lines(report.strata, None)]
+    return [*caution, *_drawn_lines(report.strata)]
 
 
 def _strata(rows: Sequence[StratumRow], lines: Iterable[str], *, counted: bool) -> Section:
@@ -381,16 +380,12 @@ def _strata(rows: Sequence[StratumRow], lines: Iterable[str], *, counted: bool) 
     return Section(SectionKind.COUNTS, "Counts", [Table(head, cells)] if cells else [], [*lines])
 
 
-def _drawn_lines(rows: Sequence[StratumRow], second_wave_at: datetime | None) -> Iterator[str]:
-    waves = [(row.first_wave, row.planned) for row in rows if row.first_wave is not None]
-    if waves:
-        first, planned = map(sum, zip(*waves, strict=True))
-        yield waves_sentence(first, planned, second_at=second_wave_at)
+def _drawn_lines(rows: Sequence[StratumRow]) -> Iterator[str]:
     judged = sum(row.judged for row in rows if row.judged is not None)
     if judged:
         yield f"sizes by verdict are estimated from {judged:,} items that the judge was asked about"
     whole = [row.stratum for row in rows if row.size == row.planned > 0 and row.judged is None]
-    if whole and second_wave_at is None:
+    if whole:
         yield f"census: every item of {', '.join(whole)} is drawn"
 
 
@@ -422,12 +417,6 @@ def _segments(report: RoundReport) -> Section:
 def _classes(report: ClassReport | None) -> Section:
     title, *lines = [""] if report is None else report_lines(report)
     return Section(SectionKind.CLASSES, title, lines=[line.strip() for line in lines])
-
-
-def _why_partial(report: RoundReport) -> str:
-    if all(row.first_wave == row.planned for row in report.strata):
-        return "its second wave never went out"
-    return "too many answers are missing"
 
 
 def _version_text(report: RoundReport) -> str:

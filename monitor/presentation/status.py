@@ -105,14 +105,6 @@ def closing_line(
     return f"{begin} with the answers it has; {missing} are missing"
 
 
-def second_wave_line(number: int, at: datetime, *, items: int) -> str:
-    """Return how many items of a round are still to go out, and when."""
-    return (
-        f"round {number} hands out {items} more items once those that are out are answered, at "
-        f"{minute_text(at)} UTC at the latest"
-    )
-
-
 def no_estimate_line(number: int, reason: str | None) -> str:
     """Return the sentence that the newest round that ended has no estimate."""
     return f"round {number} gave no estimate: {reason}"

@@ -44,15 +44,6 @@ def changed_sentence(removed: int, drawn: int) -> str:
     )
 
 
-def removed_items_sentence(removed: int, expected: int) -> str:
-    """State that items which a round is to hand out have left the predictions, and what follows."""
-    return (
-        f"{removed} of {expected} items of the second wave are not among the predictions any "
-        "more, so nobody can be shown them; put these predictions back, else the round closes "
-        "with its first wave at its deadline"
-    )
-
-
 def unknown_values_sentence(unknown: Mapping[str, int], block: Block | None) -> str:
     """Describe which predicted values the config does not name."""
     has_classes = block is not None and block.kind == "classes"

@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 
 METRICS = ("precision", "recall")
 _NOTHING = 1e-6
-_TWO_WAVES = (
-    "They go out in two waves, the second by the answers to the first: with a good score the "
-    "intervals come out narrower than this, which is for one."
-)
 
 
 # Okabe and Ito's colours, told apart by the colour-blind; the lines differ as well
@@ -146,8 +142,6 @@ def sentences(forecast: PlanForecast) -> list[str]:
     gives = f" give {_widths(plan.margins)}" if plan.margins else ""
     lines = [f"{plan.total:,} labels{cost}{gives}."]
     lines += _shares(forecast)
-    if forecast.planned.two_waves:
-        lines.append(_TWO_WAVES)
     assurance = forecast.outlook.assurance
     if plan.assured:
         assured = [f"{name} {plan.assured[name]:.2f}" for name in METRICS if name in plan.assured]

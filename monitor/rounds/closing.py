@@ -1,4 +1,4 @@
-"""What a round that takes labels does next: hand out its second wave, close, or wait."""
+"""What a round that takes labels does next: close, or wait."""
 
 from __future__ import annotations
 
@@ -18,14 +18,12 @@ from monitor.presentation import labels as label_texts
 from monitor.presentation.moves import LIMITS_OF_TODAY, closed_reason, unlabeled_reason
 from monitor.rounds import versions
 from monitor.rounds.context import MonitorContext
-from monitor.rounds.estimation.tally import classes_without_label, lacks_second_wave
+from monitor.rounds.estimation.tally import classes_without_label
 from monitor.rounds.labels import truth_reach
-from monitor.rounds.labels.collect import send
 from monitor.rounds.labels.late_labels import OLDEST, late_labels_concern
 from monitor.rounds.labels.older_labels import older_labels_concern
 from monitor.rounds.labels.truth_reach import TruthReader
 from monitor.rounds.provisional import follow_labels, showed_estimate
-from monitor.rounds.sampling.round_sample import hand_out_rest, is_due
 from monitor.storage.labels import overlap_store
 from monitor.storage.labels.overlap_store import Copies
 from monitor.storage.labels.round_labels import RoundLabels, read_labels
@@ -53,18 +51,6 @@ class LabelingState:
     copies: Copies
 
 
-def advance_labeling(context: MonitorContext, state: LabelingState, claim: Claim) -> None:
-    """Assign the second wave of a round, or close it; nothing if it is not time for either."""
-    if is_due(state.round, state.labels, context.clock()):
-        if hand_out_rest(context, state.round, state.labels, claim):
-            send(context, state.round, claim)
-            return
-        with context.database.read() as connection:  # its first wave is all of it now
-            round_ = round_store.read_round(connection, state.round.id)
-            state = read_labeling_state(connection, round_)
-    _close_if_due(context, state, claim)
-
-
 def read_labeling_state(connection: Connection, round_: Round) -> LabelingState:
     """Read the labels of a round that takes some."""
     labels = read_labels(connection, round_)
@@ -73,7 +59,8 @@ def read_labeling_state(connection: Connection, round_: Round) -> LabelingState:
     return LabelingState(round_, labels, copies)
 
 
-def _close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) -> None:
+def close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) -> None:
+    """Close a round whose labels are in or late; else show what its labels say so far."""
     round_, labels, copies = state.round, state.labels, state.copies
     answered = labels.answered
     planned = sum(part.planned for part in labels.strata)
@@ -102,7 +89,6 @@ def _close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) -
         expected=planned,
         copies=(copies.answered, copies.wanted),
         checks=(checked, len(labels.checks)),
-        cut_short=lacks_second_wave(labels.strata),
     )
     retried(
         lambda: versions.close(

@@ -11,7 +11,7 @@ from monitor.domain.label_parts import parts_of
 from monitor.domain.report import ProvisionalRow
 from monitor.domain.state import RoundState
 from monitor.presentation.estimates import provisional_line
-from monitor.presentation.status import closing_line, open_round_line, second_wave_line
+from monitor.presentation.status import closing_line, open_round_line
 from monitor.rounds.context import gives_up_at
 from monitor.storage.overview import many_rounds
 from monitor.storage.overview.many_rounds import RoundProgress
@@ -34,9 +34,6 @@ class OpenRound:
     deadline: datetime | None
     reason: str | None
     waits_until: datetime | None = None  # When it gives up on predictions that cannot be used yet
-    second_wave_at: datetime | None = None
-    """When its second wave goes out at the latest; None where none is to come."""
-    items_to_come: int = 0  # How many items that wave will have
     provisional: ProvisionalRow | None = None
     missing_means: str = "unanswered"
     """``negative`` where each of its columns counts an item without a row as negative."""
@@ -71,7 +68,6 @@ class OpenRound:
             deadline=round_.deadline,
             reason=round_.reason,
             waits_until=gives_up_at(round_),
-            second_wave_at=round_.second_wave_at,
             provisional=provisional,
             missing_means=_missing_means(round_),
             **asdict(progress),
@@ -105,15 +101,6 @@ def closing_lines(rounds: Sequence[OpenRound], deadline: timedelta, now: datetim
         )
         for round_, remaining in near_deadline(rounds, deadline, now)
         if 0 < round_.answered < round_.wanted
-    ]
-
-
-def second_wave_lines(rounds: Sequence[OpenRound]) -> list[str]:
-    """Return the rounds with items still to go out, and when; not those that are held up."""
-    return [
-        second_wave_line(round_.round, round_.second_wave_at, items=round_.items_to_come)
-        for round_ in rounds
-        if round_.second_wave_at is not None and round_.reason is None
     ]
 
 

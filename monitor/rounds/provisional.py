@@ -114,8 +114,7 @@ def follow_labels(
 ) -> None:
     """Count the labels of a round that mature, and estimate it early unless it ``closes`` now."""
     columns, now = followed_classes(round_.settings), context.clock()
-    has_waves = any(part.first_wave is not None for part in labels.strata)
-    if not columns or has_waves or now < round_.window.end:
+    if not columns or now < round_.window.end:
         return
     with context.database.read() as connection:
         newest = provisional_store.newest_reading(connection, round_.id)

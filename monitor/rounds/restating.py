@@ -460,7 +460,7 @@ def _write(
         (each.round.id, each.round.label_revision + changes.revisions(each.round.id))
         for each in named
     ]
-    latest = [(each.round.id, each.version, each.tally.is_partial) for each in batch.affected]
+    latest = [(each.round.id, each.version, each.tally.answers.too_few) for each in batch.affected]
     restatement_store.set_versions(connection, latest, revisions)
 
 

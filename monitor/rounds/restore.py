@@ -144,12 +144,8 @@ def _read(context: MonitorContext, round_: Round) -> Round:
 
 
 def _undrawn(rounds: Mapping[datetime, Round]) -> list[datetime]:
-    """Find the rounds that are not drawn yet, or only their first wave."""
-    return [
-        slot
-        for slot, round_ in rounds.items()
-        if round_.state is RoundState.OPEN or round_.second_wave_at is not None
-    ]
+    """Find the rounds that are not drawn yet."""
+    return [slot for slot, round_ in rounds.items() if round_.state is RoundState.OPEN]
 
 
 def _reports(
@@ -165,15 +161,9 @@ def _as_planned(settings: RoundSettings, report: Mapping[str, Any] | None) -> Ro
     report = report or {}
     strata = report.get("cells") or report.get("strata", [])
     planned = {str(row["stratum"]): int(row["planned"]) for row in strata}
-    first = {
-        str(row["stratum"]): int(row["first_wave"])
-        for row in strata
-        if row.get("first_wave") is not None
-    }
     return settings.model_copy(
         update={
             "planned": planned or None,
-            "first_wave": first or None,
             "snapshot": report.get("snapshot"),
         }
     )

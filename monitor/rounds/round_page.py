@@ -63,7 +63,7 @@ def read_page(connection: Connection, monitor: str, number: int, version: int | 
     )
 
 
-_SAME = "monitor", "slot", "window", "state", "reason", "partial", "second_wave_at", "snapshot"
+_SAME = "monitor", "slot", "window", "state", "reason", "partial", "snapshot"
 
 
 def read_report(

@@ -17,7 +17,7 @@ from monitor.presentation.moves import DRAW_INTERRUPTED
 from monitor.rounds import versions
 from monitor.rounds.claims import claimed
 from monitor.rounds.classes import lost_windows, publish_classes, publish_lost
-from monitor.rounds.closing import advance_labeling, read_labeling_state, retried
+from monitor.rounds.closing import close_if_due, read_labeling_state, retried
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.labels.collect import raise_gravest, retire, send
 from monitor.rounds.labels.endpoints import CollectResult, ask
@@ -80,21 +80,11 @@ def _advance(context: MonitorContext, due: list[Round]) -> list[MonitorError | N
 
 
 def _read_and_finish(context: MonitorContext, rounds: list[Round]) -> list[MonitorError | None]:
-    """Read the labels of rounds whose tasks are out, and finish them.
-
-    A round whose second wave goes out meanwhile is read again: its labels may be there already.
-    """
-    obstacles: list[MonitorError | None] = []
-    while rounds:
-        collected = ask(context, rounds)
-        obstacles += [*collected.unread.values(), *_finish_all(context, rounds, collected)]
-        waiting = [round_ for round_ in rounds if round_.second_wave_at is not None]
-        rounds = (
-            [round_ for round_ in _retry(context, waiting) if round_.second_wave_at is None]
-            if waiting
-            else []
-        )
-    return obstacles
+    """Read the labels of rounds whose tasks are out, and finish them."""
+    if not rounds:
+        return []
+    collected = ask(context, rounds)
+    return [*collected.unread.values(), *_finish_all(context, rounds, collected)]
 
 
 def _begin_all(
@@ -208,7 +198,7 @@ def begin(context: MonitorContext, round_id: int) -> None:
 
 
 def finish(context: MonitorContext, round_id: int) -> None:
-    """Send a second wave, close a round whose labels are in or late, or correct one."""
+    """Close a round whose labels are in or late, or correct one."""
 
     def step(claim: Claim) -> None:
         with context.database.read() as connection:
@@ -216,7 +206,7 @@ def finish(context: MonitorContext, round_id: int) -> None:
             takes_labels = round_.state is RoundState.LABELING
             state = read_labeling_state(connection, round_) if takes_labels else None
         if state is not None:
-            advance_labeling(context, state, claim)
+            close_if_due(context, state, claim)
         elif round_.state is RoundState.CLOSED and round_.is_changed:
             retried(lambda: versions.correct(context, round_, claim))
 

@@ -30,7 +30,7 @@ from monitor.presentation.estimates import worst_case_text
 from monitor.presentation.limit_comparisons import LimitComparison, compare_limits
 from monitor.presentation.restatements import restated_text
 from monitor.rounds.context import gives_up_at
-from monitor.rounds.open_rounds import OpenRound, closing_lines, near_deadline, second_wave_lines
+from monitor.rounds.open_rounds import OpenRound, closing_lines, near_deadline
 from monitor.rounds.past_limits import is_missed_limit, missed_limits, proposed_limits
 from monitor.rounds.reporting.enqueue import notice_id
 from monitor.rounds.reporting.report import SHOWN, read_restated_rows
@@ -314,7 +314,6 @@ def _late_answers(stored: _StatusOfOne) -> Iterator[str]:
 def _notes(stored: _StatusOfOne) -> list[str]:
     return [
         *_upcoming(stored.seen.future),
-        *second_wave_lines(stored.open_rounds),
         *closing_lines(stored.open_rounds, stored.settings.round.deadline, stored.now),
         *(note for notes in stored.labels for note in notes.notes),
         *(

@@ -109,7 +109,7 @@ def close(
         "closed_at": now,
         # A clock that is behind does not shorten the time for late labels.
         "labels_until": max(now, round_.slot) + round_.settings.late_labels,
-        "partial": due.tally.is_partial,
+        "partial": due.tally.answers.too_few,
     }
     before, after = RoundState.LABELING, RoundState.CLOSED
     with context.database.write() as connection:
@@ -216,15 +216,15 @@ def read_early(
     """Read the evidence of a round that takes labels: it fires what its closing will fire anyway.
 
     Answers that an adjudicator may still decide count as missing, as do those to items ``waiting``
-    for a second person. Of two waves the first is read: the guess for the second may still change.
+    for a second person.
     """
     batch = read_batch(context, round_, round_labels=labels)
     sample = batch.labels[round_.id].without(batch.recurring[round_.id])
-    due, waves = batch.affected[0], _evidence_tallies(round_, sample.settled(waiting))[:1]
+    due, blocks = batch.affected[0], _evidence_tallies(round_, sample.settled(waiting))
     evidence = []
     if due.tally.counts.first_phase is None:
         launch = before_launch(due.tally.frame, batch.history.reference)
-        evidence = classifier_evidence(waves, batch.before_restated(0), launch, round_.settings)
+        evidence = classifier_evidence(blocks, batch.before_restated(0), launch, round_.settings)
     now, revision = context.clock(), batch.labels[round_.id].label_revision
     with context.database.write() as connection:
         round_transitions.note_evidence(connection, claim, revision)
@@ -334,11 +334,10 @@ def _read_labels(
     return {due.id: round_labels} | read_all_labels(connection, others)
 
 
-def _evidence_tallies(round_: Round, labels: RoundLabels) -> tuple[tuple[Tally, ...], ...]:
+def _evidence_tallies(round_: Round, labels: RoundLabels) -> tuple[Tally, ...]:
     closed = round_.state is RoundState.CLOSED
     label_of = corrected_evidence_label if closed else evidence_label
-    waves = labels.by_wave(label_of, blocks=BLOCKS)
-    return tuple(tuple(Tally(tuple(block)) for block in wave) for wave in waves)
+    return tuple(Tally(tuple(block)) for block in labels.by_block(label_of, blocks=BLOCKS))
 
 
 def _changes_nothing(context: MonitorContext, batch: HistoryBatch) -> bool:

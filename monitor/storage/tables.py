@@ -100,19 +100,6 @@ def _segment() -> tuple[Column[Any], Column[Any]]:
     return segment, Column("value", String(100), primary_key=True)
 
 
-def _drawn() -> Iterator[Column[Any] | Constraint]:
-    """Hold what is frozen of an item; nobody who labels sees whether the challenger flags it."""
-    yield Column("round_id", ForeignKey("rounds.id"), primary_key=True)
-    yield Column("id", Text, primary_key=True)
-    yield from required(String(40), "stratum")
-    yield from required(Integer, "order")
-    yield from optional(Float, "score")
-    yield from required(Boolean, "predicted")
-    yield from optional(JSON(none_as_null=True), "segments")
-    yield from optional(Boolean, "challenged")
-    yield ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"])
-
-
 def _interval(prefix: str, *ends: str) -> Iterator[Column[Any]]:
     return optional(Float, *(f"{prefix}{end}" for end in ends or ("point", "low", "high")))
 
@@ -163,7 +150,7 @@ rounds = define_table(
     Column("partial", Boolean, nullable=False, default=False),
     Column("version", Integer, nullable=False, default=0),
     Column("first_version", Integer, nullable=False, server_default=text("1")),
-    *optional(UtcDateTime, "first_look_at", "second_wave_at"),
+    *optional(UtcDateTime, "first_look_at"),
     Column("snapshot", Text),  # of the source, where its states can be read again
     Column("registered", Text),  # the version that the model's alias named for the window
     Column("label_revision", Integer, nullable=False, default=0),
@@ -190,19 +177,21 @@ strata = define_table(
     Column("verdict", String(10)),  # of the judge; null without one
     Column("size", BigInteger, nullable=False),
     Column("planned", Integer, nullable=False),
-    Column("first_wave", Integer),  # items of wave 1, the first in order; null: all at once
     Column("judged", Integer),  # items that gave an estimated size; null: the size was counted
-)
-
-reserve = define_table(
-    "reserve",
-    *_drawn(),
-    comment="Items of which wave 2 takes the first of each stratum; deleted then.",
 )
 
 items = define_table(
     "items",
-    *_drawn(),
+    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
+    Column("id", Text, primary_key=True),
+    *required(String(40), "stratum"),
+    *required(Integer, "order"),
+    *optional(Float, "score"),
+    *required(Boolean, "predicted"),
+    *optional(JSON(none_as_null=True), "segments"),
+    # Whether the challenger flags it; nobody who labels sees that.
+    *optional(Boolean, "challenged"),
+    ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"]),
     Index(None, "id", "round_id"),  # finds the rounds that asked about an item before
 )
 

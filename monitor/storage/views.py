@@ -98,12 +98,8 @@ join monitors m on m.id = e.monitor_id
     "waiting_rounds": """
 select
     m.name as monitor, r.number as round, r.slot, r.state, r.opened_at as since, r.deadline,
-    r.second_wave_at,
     (
-        select cast(
-            sum(case when r.second_wave_at is null then s.planned else s.first_wave end) as bigint
-        )
-        from strata s where s.round_id = r.id
+        select cast(sum(s.planned) as bigint) from strata s where s.round_id = r.id
     ) as wanted,
     (
         select count(distinct e.item_id)

@@ -80,7 +80,7 @@ class SourceContract:
         assert first == second
 
     def test_candidates_are_the_first_of_their_stratum_by_md5(self) -> None:
-        """The draw can be audited with nothing but hashlib; a second wave needs no second scan."""
+        """The draw can be audited with nothing but hashlib."""
         rows = example_rows()
         source = self.source(rows)
 

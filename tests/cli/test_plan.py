@@ -59,13 +59,11 @@ def test_dear_labels_move_the_plan_and_their_cost_is_told(bare):
     assert any(line.split() == ["labels", "precision", "recall", "cost"] for line in shown)
 
 
-def test_before_any_round_the_scores_steer_two_waves_and_nothing_is_drawn(place):
+def test_before_any_round_the_scores_steer_the_plan_and_nothing_is_drawn(place):
     place.config(PEOPLE, bands=BANDS)
 
-    found, said = place.as_json("plan"), place.run("plan").out
+    found = place.as_json("plan")
 
-    assert found["two_waves"] is True
-    assert "two waves" in said
     assert found["basis"] == "the scores alone, trusted little until a round is labeled"
     assert found["labels"] == 200
     assert sum(each["size"] for each in found["strata"]) == found["size"] == 200
@@ -127,7 +125,6 @@ def test_with_nothing_known_half_of_the_labels_go_to_each_class(place):
     assert plotted.code == 65
     assert "there is nothing to plot: nothing is known of the rates" in plotted.err
     assert found["basis"].startswith("nothing")
-    assert found["two_waves"] is False
     assert [each["labels"] for each in found["strata"]] == [20, 20]
     assert found["margins"] == {}
     assert found["alerts"] == []

@@ -8,7 +8,7 @@ from tests.faults.lives import (
     names_of_points,
     whole_life,
 )
-from tests.faults.world import ASKS_TWICE, ENDS_LATE, FIRES_LATE, LATE_ALERT, SECOND_WAVE
+from tests.faults.world import ENDS_LATE, FIRES_LATE, LATE_ALERT
 
 KILLED = -9
 
@@ -48,17 +48,6 @@ def _where_a_late_round_closes(nursery, story, event, every_nth):
         return [f"{event} was told {told} times, wanted by the log and a hook"] * (told != 2)
 
     return _killed_in_a_stage(nursery, story, LATE_ALERT, every_nth, check)
-
-
-def where_a_second_wave_goes_out(nursery, *, every_nth=1):
-    """Kill at points of the pass in which a first round draws and hands out its second wave."""
-
-    def check(world):
-        tasks = len(list((world.path / "labels").glob("*.csv")))
-        return [f"{tasks} files of tasks were written, wanted one a wave"] * (tasks != 2)
-
-    every_nth = 1 + every_nth // 6  # its points are few
-    return _killed_in_a_stage(nursery, ASKS_TWICE, SECOND_WAVE, every_nth, check)
 
 
 def _killed_in_a_stage(nursery, story, stage, every_nth, check):

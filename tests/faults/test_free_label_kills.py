@@ -117,7 +117,7 @@ def set_up(url, folder):
         "name": "fraud",
         "source": {**source, "columns": {**columns, "segments": ["country"]}},
         "schedule": {"cron": "0 6 10 3 *"},
-        "sample": {"max_labels": 30, "second_wave": None},
+        "sample": {"max_labels": 30},
         "labeling": LABELING,
     }
     config = {"store": url, "mlflow": {"tracking_uri": "http://127.0.0.1:9"}, "monitors": [monitor]}

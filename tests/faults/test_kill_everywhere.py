@@ -16,12 +16,8 @@ def test_a_round_killed_at_any_point_is_whole_after_the_next_life(lives, kind, e
 
 
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)])
-@pytest.mark.parametrize(
-    "story", ["where_a_late_round_fires", "where_an_alert_ends", "where_a_second_wave_goes_out"]
-)
-def test_alerts_of_late_rounds_and_second_waves_come_once_and_whole_wherever_it_is_killed(
-    lives, story, kind
-):
+@pytest.mark.parametrize("story", ["where_a_late_round_fires", "where_an_alert_ends"])
+def test_alerts_of_late_rounds_come_once_and_whole_wherever_it_is_killed(lives, story, kind):
     done = lives(f"sweeps.{story}", store=kind, every_nth=sized(small=24, soak=1))
 
     assert done["violations"] == []

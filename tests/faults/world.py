@@ -20,7 +20,6 @@ import structlog
 from sqlalchemy import Engine, text
 
 from monitor.domain.errors import MonitorError
-from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import Limits, MonitorSettings, ReferenceMatrix, RoundSettings
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.rounds.context import MonitorContext
@@ -54,9 +53,6 @@ FAR_LIMIT = PATIENT.model_copy(
     update={"limits": Limits.model_validate({"precision": 0.4, "false_alarm_every": 2})}
 )
 """A limit so far from what good rounds have that two of them end an alert."""
-TWO_WAVES = SETTINGS.model_copy(
-    update={"sample": Sample(max_labels=100, bands=Bands(flagged=2, passed=2))}
-)
 
 
 @dataclass(frozen=True)
@@ -107,20 +103,6 @@ LATE_ALERT = 5
 ONE = usual(1)
 FIRES_LATE = Story(3, CLOSES_LATE, PATIENT, bad=frozenset({2}))
 ENDS_LATE = Story(3, CLOSES_LATE, FAR_LIMIT, bad=frozenset({1}), worst=0)
-SECOND_WAVE = 1
-"""The second wave of the round goes out in this stage."""
-ASKS_TWICE = Story(
-    1,
-    (
-        Stage("wait", 1, timedelta(0)),
-        Stage("first", 1, DAY),
-        Stage("fill", 1, DAY + HOUR),
-        Stage("change", 1, 2 * DAY),
-        Stage("wait", 1, 6 * DAY),
-    ),
-    TWO_WAVES,
-    count=300,
-)
 
 
 @dataclass(frozen=True)
@@ -279,11 +261,7 @@ def unquiet(application, stage) -> list[str]:
         "labels are not estimated": "select count(*) from rounds where state = 'closed'"
         " and estimated_revision <> label_revision",
     }
-    if stage.act == "first":
-        queries["a second wave is not out"] = (
-            "select count(*) from rounds where second_wave_at is not null"
-        )
-    elif stage.act != "wait":
+    if stage.act != "wait":
         queries["a round is not closed"] = (
             f"select count(*) from rounds where state = 'labeling' and number = {stage.number}"
         )
@@ -305,8 +283,7 @@ def act(world, stage) -> bool:
     if target.exists():
         return True
     begun = {
-        "first": folder / f"{name}.csv",
-        "fill": folder / (f"{name}.part2.csv" if world.story is ASKS_TWICE else f"{name}.csv"),
+        "fill": folder / (f"{name}.csv"),
         "change": folder / f"filled/{name}-fill.csv",
     }[stage.act]
     if not begun.exists():

@@ -33,7 +33,7 @@ TITLES = [
 def page(report, **changes):
     window = Window(whole(12).window_start, whole(12).window_end)
     shown: dict[str, Any] = {
-        **dict.fromkeys(("reason", "second_wave_at", "snapshot", "provisional", "classes")),
+        **dict.fromkeys(("reason", "snapshot", "provisional", "classes")),
         **{name: [] for name in ("restated", "restated_since", "drawn", "concerns", "events")},
         **{name: {} for name in ("bad_rows", "notes", "settings")},
         "monitor": "mail-travel",

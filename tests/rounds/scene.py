@@ -19,7 +19,6 @@ from monitor.domain.settings import (
     RoundSettings,
     Schedule,
 )
-from monitor.domain.state import RoundState
 from monitor.rounds import run
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation.tally import Tally
@@ -189,8 +188,6 @@ class Scene:
     def finish(self, number):
         """Let people answer all that a round asks of them, so that it closes."""
         self.label()
-        if self.round(number).state is RoundState.LABELING:  # its second wave is out now
-            self.label()
         return self.round(number)
 
     def play(self, number, **changes):

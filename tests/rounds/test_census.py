@@ -74,7 +74,7 @@ class Fraud:
             {
                 **one,
                 "name": way,
-                "sample": {"max_labels": most[way], "second_wave": None, **self.sample},
+                "sample": {"max_labels": most[way], **self.sample},
             }
             for way in self.ways
         ]

@@ -203,17 +203,3 @@ def test_a_challenger_that_flags_nothing_or_everything_is_told(database, flags):
     if not flags:
         assert precision.difference is None
         assert precision.reason == "nothing was predicted positive (TP + FP = 0)"
-
-
-def test_the_second_wave_has_its_decisions_too(database):
-    sample = Sample(max_labels=200, cells=Cells(flagged=5, passed=8), second_wave=0.4)
-    scene = challenged(database, sample=sample)
-    play(scene, 1)
-
-    drawn = {row["id"]: row["challenged"] for row in scene.rows("select id, challenged from items")}
-
-    waves = scene.rows("select sum(first_wave) f, sum(planned) p from strata")[0]
-    assert waves["f"] < waves["p"]
-    assert len(drawn) == waves["p"]
-    of = {row["id"]: row["v8"] for row in scene.source.rows}
-    assert all(bool(flags) is of[item] for item, flags in drawn.items())

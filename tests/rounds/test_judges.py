@@ -274,14 +274,13 @@ def test_a_judge_that_leaves_lets_the_labels_so_far_count_by_the_new_strata(one)
 def test_a_round_that_is_done_again_has_its_plan_though_a_report_leaves_out_empty_strata(database):
     scene = judged(database, sample=Sample(max_labels=300, bands=Bands(flagged=2, passed=4)))
     play(scene, 1)
-    rows = scene.rows("select stratum, size, planned, first_wave from strata where round_id = 1")
+    rows = scene.rows("select stratum, size, planned from strata where round_id = 1")
     assert any(row["size"] == 0 for row in rows)
     again = [row for row in rows if row["size"]]
     scene.name = "again"
     scene.settings = scene.settings.model_copy(
         update={
             "planned": {row["stratum"]: row["planned"] // 2 for row in again},
-            "first_wave": {row["stratum"]: row["first_wave"] // 2 for row in again},
         }
     )
     scene.run(1)
@@ -289,18 +288,6 @@ def test_a_round_that_is_done_again_has_its_plan_though_a_report_leaves_out_empt
     drawn = scene.rows("select stratum, planned from strata where round_id = 2")
     halves = {row["stratum"]: row["planned"] // 2 for row in rows}
     assert {row["stratum"]: row["planned"] for row in drawn} == halves
-
-
-def test_the_first_round_learns_what_the_judge_is_worth_before_its_second_wave(database):
-    scene = judged(database, sample=Sample(max_labels=1500, cells=Cells(flagged=4, passed=8)))
-    play(scene, 1, count=10_000)
-
-    first, later = {}, {}
-    for verdict in ("yes", "no"):
-        rows = [row for row in scene.report(1)["cells"] if f"passed-{verdict}" in row["stratum"]]
-        first[verdict] = sum(row["first_wave"] for row in rows)
-        later[verdict] = sum(row["planned"] for row in rows) - first[verdict]
-    assert later["yes"] / later["no"] > 2 * first["yes"] / first["no"]
 
 
 def test_a_round_that_was_opened_with_another_judge_is_drawn_without_one(database):

@@ -7,7 +7,6 @@ from sqlalchemy import update
 
 from monitor.domain.model import Answer
 from monitor.domain.page_answer import ClassChosen
-from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.settings import Schedule
 from monitor.labeling.column import ColumnSettings
 from monitor.rounds.labels.collect import forget_item
@@ -121,26 +120,6 @@ def test_a_round_that_is_drawn_later_has_the_answers_that_are_there(block):
 
     assert set(first) == block.drawn("travel")
     assert set(first).isdisjoint(second)
-    assert as_wanted(block)
-    assert block.states() == dict.fromkeys(CLASSES, "closed")
-
-
-def test_a_second_wave_asks_for_what_no_other_round_has_asked(database, tmp_path):
-    sample = Sample(max_labels=120, bands=Bands(flagged=2, passed=2))
-    block = ClassPage(database, tmp_path, sample=sample)
-    block.week(count=900)
-    block.run(number=1)
-    early = block.drawn("travel")
-
-    first = block.answer()
-    block.run("travel")
-    second = block.answer()
-    block.run()
-    third = block.answer()
-    block.run()
-
-    assert early < block.drawn("travel")
-    assert len(first) + len(second) + len(third) == len({*first, *second, *third})
     assert as_wanted(block)
     assert block.states() == dict.fromkeys(CLASSES, "closed")
 

@@ -24,9 +24,8 @@ def open_round(scene, number):
 
 
 def close(scene, number):
-    for _ in range(2):  # a first round of a history has a second wave
-        scene.answer_round(number)
-        scene.run()
+    scene.answer_round(number)
+    scene.run()
     assert scene.round(number).state == "closed"
 
 

@@ -10,7 +10,7 @@ from monitor.rounds.round_page import read_page
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.half_space import Limit
-from monitor.stats.detection.waves import log_e_path_of_waves
+from monitor.stats.detection.random_shares import log_e_path_of_shares
 from monitor.storage.labels.round_labels import read_recurring
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings, week_of_rows
@@ -104,7 +104,7 @@ def test_evidence_leaves_out_the_items_that_a_closed_round_asked_about_also_when
 def fresh_evidence(scene, left_out):
     fresh = counted(scene, 2, left_out)
     earlier = [counted(scene, 1, left_out=())]
-    return log_e_path_of_waves(PRECISION, [[fresh]], [guess(earlier)], None, earlier)[-1]
+    return log_e_path_of_shares(PRECISION, [fresh], guess(earlier), None, earlier)[-1]
 
 
 def test_of_two_open_rounds_the_one_that_closes_first_counts_an_item(database):

@@ -8,7 +8,7 @@ from sqlalchemy import delete
 
 from monitor.domain.errors import ConfigRefused, DeliveryFailed, StoreUnavailable
 from monitor.domain.model import ShownRun
-from monitor.domain.sample_settings import Bands, Cells, Sample
+from monitor.domain.sample_settings import Cells, Sample
 from monitor.rounds import run
 from monitor.rounds.opening import due
 from monitor.rounds.opening.due import record_missed
@@ -27,14 +27,11 @@ class Runs:
     down: bool = False
     rewound: list[int] = field(default_factory=list)
 
-    def of(self, number, *, version=1, state="closed", planned=None, first=None, alerts=()):
+    def of(self, number, *, version=1, state="closed", planned=None, alerts=()):
         """Let MLflow show a run of a round."""
         run = ShownRun(f"run{number}", slot(number), version, state, live=True)
         self.shown.append(run)
-        strata = [
-            {"stratum": name, "planned": n, "first_wave": None if first is None else first[name]}
-            for name, n in (planned or {}).items()
-        ]
+        strata = [{"stratum": name, "planned": n} for name, n in (planned or {}).items()]
         self.reports[run.run_id] = {"strata": strata, "alerts": list(alerts)}
 
     def find(self, *_):
@@ -125,27 +122,23 @@ def test_labels_that_come_by_themselves_have_had_their_time(scene, runs):
 
 
 def test_a_round_keeps_the_plan_that_it_was_drawn_by(scene, runs):
-    """Also that of its two waves; with other bands it is planned anew."""
-    runs.of(2, planned={"flagged": 17, "passed": 23}, first={"flagged": 7, "passed": 10})
+    """With other bands it is planned anew."""
+    runs.of(2, planned={"flagged": 17, "passed": 23})
     runs.of(3, planned={"flagged-1": 17, "flagged-2": 20, "passed": 23})
 
     scene.restored()
 
     rows = scene.rows(
-        "select r.number, s.planned, s.first_wave, count(*) as drawn from strata s "
+        "select r.number, s.planned, count(*) as drawn from strata s "
         "join rounds r on r.id = s.round_id "
         "join items i on i.round_id = s.round_id and i.stratum = s.stratum "
-        "group by r.number, s.position, s.planned, s.first_wave order by s.position"
+        "group by r.number, s.position, s.planned order by s.position"
     )
     found = {
-        number: [
-            (row["planned"], row["first_wave"], row["drawn"])
-            for row in rows
-            if row["number"] == number
-        ]
+        number: [(row["planned"], row["drawn"]) for row in rows if row["number"] == number]
         for number in (2, 3)
     }
-    assert found[2] == [(17, 7, 17), (23, 10, 23)]
+    assert found[2] == [(17, 17), (23, 23)]
     assert [planned for planned, *_ in found[3]] not in ([17, 20, 23], [17, 23])
 
 
@@ -160,21 +153,6 @@ def test_a_round_of_score_cells_is_drawn_by_its_cells_again_and_not_by_the_bands
     query = "select s.stratum, s.planned from strata s join rounds r on r.id = s.round_id"
     rows = scene.rows(f"{query} where r.number = 2")
     assert {row["stratum"]: row["planned"] for row in rows} == plan
-
-
-def test_a_round_restored_between_its_waves_hands_out_the_second_as_it_was(database):
-    sample = Sample(max_labels=200, bands=Bands(flagged=2, passed=4))
-    scene = Restored(database, settings(sample=sample))
-    scene.draw(1, share=0.2)
-    first = {row["stratum"]: row["first_wave"] for row in scene.rows("select * from strata")}
-    planned = {name: size + 5 + i for i, (name, size) in enumerate(first.items())}
-    scene.runs.of(1, planned=planned, first=first)
-    scene.answer()
-
-    scene.restored()
-
-    found = scene.rows("select stratum, count(*) as drawn from items group by stratum")
-    assert {row["stratum"]: row["drawn"] for row in found} == planned
 
 
 def test_what_cannot_be_drawn_any_more_holds_nothing_up_and_says_why(scene, runs):

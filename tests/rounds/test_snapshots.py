@@ -8,7 +8,7 @@ from monitor.domain.state import RoundState
 from tests.plugins.lake.lake_tables import Delta
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
 
-TWO_WAVES = Sample(max_labels=200, bands=Bands(flagged=2, passed=4))
+BANDS = Sample(max_labels=200, bands=Bands(flagged=2, passed=4))
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def lake(tmp_path):
 
 @pytest.fixture
 def scene(database, lake):
-    scene = Scene(database, settings(sample=TWO_WAVES), source=lake.source())
+    scene = Scene(database, settings(sample=BANDS), source=lake.source())
     rows, scene.truth = week_of_rows(MONDAY - WEEK, count=2000, share=0.2)
     lake.write(rows)
     return scene
@@ -40,29 +40,11 @@ def texts(scene):
     return {task.item_id: task.shown["text"] for task in scene.tasks}
 
 
-@pytest.mark.parametrize("is_gone", [False, True], ids=["there", "gone"])
-def test_a_second_wave_shows_the_rows_of_the_draw_or_the_newest_where_that_snapshot_is_gone(
-    scene, lake, is_gone
-):
-    scene.run(1)
-    first = texts(scene)
-    rewrite(lake, suffix="", text="another text")
-    if is_gone:
-        clean_up(lake)
-
-    scene.label()
-
-    later = {item: text for item, text in texts(scene).items() if item not in first}
-    assert str(scene.round(1).snapshot).startswith("0.")
-    assert later
-    assert {text == "another text" for text in later.values()} == {is_gone}
-
-
 def test_a_round_that_is_done_again_is_drawn_from_the_snapshot_it_had(scene, lake):
     scene.run(1)
     before = {row["id"] for row in scene.rows("select id from items")}
     rewrite(lake, suffix="x", text="")
-    again = Scene(scene.database, settings(sample=TWO_WAVES, snapshot="0"), source=lake.source())
+    again = Scene(scene.database, settings(sample=BANDS, snapshot="0"), source=lake.source())
     again.name = "again"
 
     again.run(1)

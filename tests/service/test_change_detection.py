@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import event, update
+from sqlalchemy import event
 from structlog.testing import capture_logs
 
 from monitor.domain.errors import MonitorError
@@ -14,7 +14,6 @@ from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds import run
 from monitor.service.change_detection import ChangeDetector
 from monitor.storage.rounds import round_claims
-from monitor.storage.tables import rounds, strata
 from monitor.testing import MemoryLabeler
 from tests.rounds.played import played
 from tests.rounds.scene import Scene, settings
@@ -131,19 +130,6 @@ def test_every_monitor_is_looked_at_once_an_hour_and_when_the_clock_went_back(sc
 
     assert (before, hourly) == ([], ["mail"])
     assert service.tick() == ["mail"]
-
-
-def test_a_second_wave_is_seen_when_it_goes_out_and_its_labels_are_looked_for(scene, service):
-    late = scene.now + timedelta(hours=20)
-    scene.execute(update(rounds).values(second_wave_at=late), update(strata).values(first_wave=5))
-    service.settle()
-    scene.now = late - timedelta(minutes=1)
-    service.settle()
-    scene.now = late
-
-    ticks = [service.tick() for _ in range(3)]
-
-    assert ticks == [["mail"], ["mail"], []]
 
 
 def test_a_round_that_another_worker_has_is_looked_at_until_it_is_free(scene, service):

@@ -19,7 +19,6 @@ from benchmarks.coverage_grid import (
 )
 from benchmarks.fast_rounds import Design, FastRounds
 from benchmarks.recovery import Story, best_power
-from benchmarks.two_waves import cell_of, intervals
 from monitor.stats.core.metrics import metric
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.scenario import Scenario
@@ -137,18 +136,6 @@ def test_the_power_of_any_test_is_that_of_the_best_one_worked_by_hand():
     found = best_power(story, rounds=2)
 
     assert found == pytest.approx(0.9**10 + (0.05 - none) / one * 10 * 0.1 * 0.9**9, rel=1e-9)
-
-
-def test_intervals_over_two_waves_are_those_of_the_monitors_estimate():
-    cell = cell_of("Phi1", "good", 600)
-    labels, positive = cell.two_waves(3, np.random.default_rng(2))
-
-    ends = intervals(cell.design, labels, positive, np.random.default_rng(3))
-
-    for n, y, found in zip(labels, positive, ends, strict=True):
-        counts = of_strata(cell.design.size, n, y, cell.design.is_flagged)
-        expected = [[each.low, each.high] for each in estimates(counts, estimands=("rate",))]
-        assert found == pytest.approx(np.array(expected), abs=0.012)  # 2,000 random points
 
 
 @pytest.mark.parametrize("times", [None, 4], ids=["rates", "window"])

@@ -76,7 +76,7 @@ class Stage:
         self.now += timedelta(days=1)
         self.source.rows = long_monitor.day_of_rows(LONG + 1, self.now - timedelta(days=1), 300)
         self._one(idle)
-        for _ in range(3):  # a wave, the copies of another person, and the other wave
+        for _ in range(2):  # the tasks, and the copies of another person
             long_monitor.answer(self.database, self.settings.name, self.now)
             self._one(idle)
         self._change_an_answer()

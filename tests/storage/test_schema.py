@@ -336,3 +336,22 @@ def test_items_of_an_explored_segment_leave_rounds_that_go_on_without_them(empty
 
 
 COUNTED = "select 'items', count(*) from items union select 'tasks', count(*) from tasks"
+
+
+def test_a_round_whose_second_wave_was_to_come_keeps_the_items_that_it_asked_for(empty):
+    make_old_store(empty, "0001")
+    planned = text("select r.id, s.planned from strata s join rounds r on r.id = s.round_id")
+    with empty.write() as connection:
+        before = connection.execute(planned).all()
+        waits = "update rounds set second_wave_at = deadline where state = 'labeling'"
+        connection.execute(text(waits))
+        connection.execute(text("update strata set first_wave = planned, planned = planned + 5"))
+
+    schema.upgrade(empty)
+
+    with empty.read() as connection:
+        after = connection.execute(planned).all()
+        waiting = set(connection.scalars(text("select id from rounds where state = 'labeling'")))
+    asked = [(id_, labels if id_ in waiting else labels + 5) for id_, labels in before]
+    assert waiting
+    assert sorted(after) == sorted(asked)

@@ -262,19 +262,6 @@ def test_rounds_that_wait_have_the_answers_that_status_counts(database):
     assert "no predictions" in waiting["reason"]
 
 
-def test_of_two_waves_those_items_wait_that_are_out(database):
-    scene = Scene(database, settings(sample=Sample(max_labels=100)))
-    scene.week(1, count=4000, share=0.2)
-    scene.run(1)
-
-    [waiting] = rows(database, "select * from waiting_rounds")
-    [told] = read(database, open_rounds, "mail")
-
-    assert told.items_to_come > 0
-    assert (waiting["wanted"], waiting["answered"]) == (told.wanted, 0)
-    assert as_time(waiting["second_wave_at"]) == told.second_wave_at
-
-
 def test_a_queue_whose_first_effect_needs_somebody_is_dead(filled):
     before = {
         row["sink"]: bool(row["dead"]) for row in rows(filled, "select * from waiting_effects")

@@ -55,7 +55,7 @@ def run_once(
     refused (a round that waits for better predictions too; with --slot only the round of it), 75
     something waits for a later run, 78 fix the config.
     """
-    from monitor.cli.views.passes import echo_pass, marks, moves, pass_json, second_waves
+    from monitor.cli.views.passes import echo_pass, marks, moves, pass_json
     from monitor.service.change_detection import ChangeDetector
     from monitor.service.loop import one_pass
 
@@ -83,7 +83,7 @@ def run_once(
         if json:
             echo_json(pass_json(result, moved))
         else:
-            echo_pass(application, monitors, result, moved, second_waves(previous))
+            echo_pass(application, monitors, result, moved)
         if metrics_file is not None:
             _write_metrics(metrics_file, application, monitors, result)
         code = result.exit_code if slot is None else _slot_exit_code(application, result, slot)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -40,16 +40,6 @@ def moves(application: Application, name: str, before: dict[int, RoundVersion]) 
     return [round_ for round_ in rounds if round_.id in moved]
 
 
-def second_waves(before: dict[str, dict[int, RoundVersion]]) -> set[int]:
-    """Find the rounds whose second wave was to come, by id."""
-    return {
-        round_id
-        for of_monitor in before.values()
-        for round_id, marker in of_monitor.items()
-        if marker.has_wave_to_come
-    }
-
-
 def pass_json(result: Pass, moved: dict[str, list[Round]]) -> dict[str, Any]:
     """Return a pass for programs: rounds that moved, errors, what sinks accepted and did not."""
     from monitor.presentation.delivery import waiting_sentence
@@ -71,12 +61,8 @@ def echo_pass(
     monitors: Sequence[MonitorContext],
     result: Pass,
     moved: dict[str, list[Round]],
-    assigned: Collection[int],
 ) -> None:
-    """Print what a pass did; what went wrong goes to standard error.
-
-    ``assigned`` are the rounds whose second wave it handed out if they moved, by id.
-    """
+    """Print what a pass did; what went wrong goes to standard error."""
     from monitor.rounds.open_rounds import all_open_rounds
 
     with application.database.read() as connection:
@@ -85,7 +71,7 @@ def echo_pass(
         )
     for context in monitors:
         name = context.settings.name
-        for sentence in _round_sentences(moved[name], assigned, is_stated=name in result.errors):
+        for sentence in _round_sentences(moved[name], is_stated=name in result.errors):
             echo(f"{name}: {sentence}", indent="  ")
         if not moved[name]:
             for sentence in _still(context, waiting.get(name, []), is_stated=name in result.errors):
@@ -107,9 +93,7 @@ def echo_failures(result: Pass) -> None:
             echo_error(f"not delivered: {effect.monitor}: {waiting_sentence(effect)}")
 
 
-def _round_sentences(
-    rounds: Sequence[Round], assigned: Collection[int], *, is_stated: bool
-) -> Iterator[str]:
+def _round_sentences(rounds: Sequence[Round], *, is_stated: bool) -> Iterator[str]:
     """Describe where each round stands; skipped rounds that follow one another share a sentence.
 
     ``is_stated`` says that the reason why a round waits stands elsewhere.
@@ -123,13 +107,10 @@ def _round_sentences(
                 f"{minute(last.slot)} UTC) are skipped: {last.reason}"
             )
         else:
-            yield from (
-                _round_sentence(round_, is_stated=is_stated, has_more=round_.id in assigned)
-                for round_ in members
-            )
+            yield from (_round_sentence(round_, is_stated=is_stated) for round_ in members)
 
 
-def _round_sentence(round_: Round, *, is_stated: bool, has_more: bool) -> str:
+def _round_sentence(round_: Round, *, is_stated: bool) -> str:
     due = f"round {round_.number} (due {minute(round_.slot)} UTC)"
     newest = round_.estimated_version
     version = f", version {newest}" if newest > 1 else ""
@@ -137,17 +118,11 @@ def _round_sentence(round_: Round, *, is_stated: bool, has_more: bool) -> str:
     silent = not round_.reason or (is_stated and round_.state in WAITING)
     reason = "" if silent else f": {round_.reason}"
     waits = (
-        f", labels wanted by {minute(round_.people_deadline)} UTC{_wave(round_, has_more=has_more)}"
+        f", labels wanted by {minute(round_.people_deadline)} UTC"
         if round_.state is RoundState.LABELING
         else _waits(round_)
     )
     return f"{due} is {round_.state}{version}{partial}{waits}{reason}"
-
-
-def _wave(round_: Round, *, has_more: bool) -> str:
-    if has_more:
-        return "; its second wave of items is out now"
-    return "" if round_.second_wave_at is None else ", in two waves of which this is the first"
 
 
 def _waits(round_: Round) -> str:
@@ -174,13 +149,6 @@ def _still(
 
 def _still_sentence(open_round: OpenRound) -> str:
     due = f"round {open_round.round} (due {minute(open_round.slot)} UTC)"
-    if open_round.second_wave_at is not None:
-        return (
-            f"{due} waits for {plural(open_round.wanted - open_round.answered, 'answer')} of "
-            f"{open_round.wanted} to its first wave, and hands out "
-            f"{plural(open_round.items_to_come, 'more item')} then, at "
-            f"{minute(open_round.second_wave_at)} UTC at the latest"
-        )
     if open_round.state is RoundState.LABELING:
         return (
             f"{due} waits for {plural(open_round.wanted - open_round.answered, 'answer')} of "
@@ -200,5 +168,4 @@ def _round_json(round_: Round) -> dict[str, Any]:
         "partial": round_.partial,
         "reason": round_.reason,
         "waits_until": gives_up_at(round_),
-        "second_wave_at": round_.second_wave_at,
     }

@@ -57,7 +57,7 @@ def page_json(page: RoundPage) -> dict[str, Any]:
     """Give a round's page to a program."""
     report = page.report
     shared = ("monitor", "round", "slot", "state", "reason", "version", "latest_version")
-    more = ("partial", "second_wave_at", "snapshot", "restated_since", "concerns", "bad_rows")
+    more = ("partial", "snapshot", "restated_since", "concerns", "bad_rows")
     return {
         **{name: getattr(page, name) for name in (*shared, *more, "notes", "events", "settings")},
         "window": [page.window.start, page.window.end],

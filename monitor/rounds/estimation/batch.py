@@ -41,7 +41,7 @@ class HistoryBatch:
 
     These are ``affected``: they get a new version, because they pool the due one. The rounds before
     it are ``earlier``, as their labels stand, and ``past`` as they were stored. Mappings are by
-    round id: ``evidence`` has the labels as evidence counts them, wave by wave up to each block,
+    round id: ``evidence`` has the labels as evidence counts them, up to each block,
     without the items that are ``recurring`` (a round that closed before asked about them);
     ``unrestated`` has restated rounds as they were counted before. ``stored`` is what the last
     version of the due round counted.
@@ -51,7 +51,7 @@ class HistoryBatch:
     history: History
     earlier: tuple[PastRound, ...]
     affected: tuple[Member, ...]
-    evidence: Mapping[int, tuple[tuple[Tally, ...], ...]]
+    evidence: Mapping[int, tuple[Tally, ...]]
     labels: Mapping[int, RoundLabels] = field(default_factory=dict)
     recurring: Mapping[int, frozenset[str]] = field(default_factory=dict)
     past: tuple[PastRound, ...] = ()
@@ -144,7 +144,7 @@ def set_versions(connection: Connection, members: Sequence[Member]) -> None:
             member.round.id,
             member.version,
             estimated_revision=member.round.label_revision,
-            partial=member.tally.is_partial,
+            partial=member.tally.answers.too_few,
         )
 
 

@@ -71,7 +71,7 @@ def estimate_round(
     earlier: Sequence[Counted],
     history: HistoryState,
     *,
-    evidence: Sequence[Sequence[Tally]],
+    evidence: Sequence[Tally],
     evidence_earlier: Sequence[Counted] | None = None,
     reference: Mapping[str, tuple[int, int]] | None,
     settings: RoundSettings,
@@ -83,7 +83,7 @@ def estimate_round(
 
     earlier: Estimated rounds of its history in slot order, with the same strata.
     history: What they and the reference, pooled, give for the strata.
-    evidence: This round with its labels as evidence counts them, wave by wave, up to each block.
+    evidence: This round with its labels as evidence counts them, up to each block.
     evidence_earlier: The earlier rounds as evidence counts them; ``earlier`` if not given.
     reference: Positive and labeled per stratum from before launch, or None.
     completed: ``history`` if all its missing answers were negative, and if all were positive.
@@ -124,7 +124,7 @@ def estimate_round(
         scaled=scaled,
         readings=[
             *classifier_evidence(evidence, before, launch, settings),
-            *judge_evidence([wave[-1] for wave in evidence], before, settings.limits),
+            *judge_evidence(evidence[-1], before, settings.limits),
         ],
         proposed_limits={}
         if settings.limits.watched()

@@ -21,9 +21,9 @@ from monitor.rounds.estimation.tally import Completed, Counted, Tally
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import ERRORS, guess
 from monitor.stats.detection.half_space import Limit, Side
+from monitor.stats.detection.random_shares import log_e_path_of_shares, log_recovery_of_shares
 from monitor.stats.detection.recovery import WRONGLY_ENDED, Recovery, ending
 from monitor.stats.detection.scenario import Scenario
-from monitor.stats.detection.waves import log_e_path_of_waves, log_recovery_of_waves
 from monitor.storage.results import evidence_store
 
 if TYPE_CHECKING:
@@ -50,69 +50,57 @@ class LimitEvidence:
 
 
 def classifier_evidence(
-    waves: Sequence[Sequence[Tally]],
+    blocks: Sequence[Tally],
     earlier: Sequence[Counted],
     reference: Counts | None,
     settings: RoundSettings,
 ) -> list[LimitEvidence]:
-    """Read the evidence of a round on each limit of the classifier, wave by wave, block by block.
-
-    What a wave is expected to find comes from what was there before it, the waves before it too.
-    """
-    whole = [wave[-1] for wave in waves]
-    rates = [
-        expected_rates([*earlier, *whole[:i]], reference, wave.counts, settings)
-        for i, wave in enumerate(whole)
-    ]
+    """Read the evidence of a round on each limit of the classifier, block by block."""
+    rates = expected_rates(earlier, reference, blocks[-1].counts, settings)
     return [
-        _read(LimitSide(limit.metric, limit.value, limit.side), limit, waves, earlier, rates)
+        _read(LimitSide(limit.metric, limit.value, limit.side), limit, blocks, earlier, rates)
         for limit in settings.limits.watched()
     ]
 
 
-def judge_evidence(
-    waves: Sequence[Tally], earlier: Sequence[Counted], limits: Limits
-) -> list[LimitEvidence]:
+def judge_evidence(now: Tally, earlier: Sequence[Counted], limits: Limits) -> list[LimitEvidence]:
     """Read the evidence of a round on each limit of the judge, likewise.
 
     A round without verdicts has none, neither for a limit nor against it.
     """
-    strata = waves[0].frame
+    strata = now.frame
     if not limits.on_judge() or all(one.verdict is None for one in strata):
         nothing = (0.0,) * len(ERRORS)
         return [LimitEvidence(side, nothing, log_recovery=0.0) for side in limits.on_judge()]
-    return [_judge_evidence(side, waves, earlier, strata) for side in limits.on_judge()]
+    return [_judge_evidence(side, now, earlier, strata) for side in limits.on_judge()]
 
 
 def _judge_evidence(
-    side: LimitSide, waves: Sequence[Tally], earlier: Sequence[Counted], strata: Sequence[Stratum]
+    side: LimitSide, now: Tally, earlier: Sequence[Counted], strata: Sequence[Stratum]
 ) -> LimitEvidence:
     limit, flags = Limit(JUDGE_METRICS[side.metric], side.value, side.side).direct(), Verdict.YES
     if limit.metric == "specificity":  # recall of the negatives, by what the judge says no to
         limit, flags = replace(limit, metric="recall"), Verdict.NO
-    is_sampled = waves[0].counts.first_phase is not None
+    is_sampled = now.counts.first_phase is not None
     counted = partial(as_classifier, strata=strata, flags=flags, is_sampled=is_sampled)
-    now, before = [counted(wave) for wave in waves], [counted(each) for each in earlier]
-    rates = [guess([each.counts for each in [*before, *now[:i]]]) for i in range(len(now))]
-    return _read(side, limit, [[wave] for wave in now], before, rates)
+    before = [counted(each) for each in earlier]
+    return _read(side, limit, [counted(now)], before, guess([each.counts for each in before]))
 
 
 def _read(
     side: LimitSide,
     limit: Limit,
-    waves: Sequence[Sequence[Tally | Completed]],
+    blocks: Sequence[Tally | Completed],
     earlier: Sequence[Counted],
-    rates: Sequence[Rates],
+    rates: Rates,
 ) -> LimitEvidence:
-    counts = [[block.counts for block in wave] for wave in waves]
-    missing = [[block.missing for block in wave] for wave in waves]
+    counts, missing = [each.counts for each in blocks], [each.missing for each in blocks]
     before = [each.counts for each in earlier]
-    *path, log_e = log_e_path_of_waves(limit, counts, rates, missing, before).tolist()
-    whole, lost = [wave[-1] for wave in counts], [wave[-1] for wave in missing]
+    *path, log_e = log_e_path_of_shares(limit, counts, rates, missing, before).tolist()
     return LimitEvidence(
         limit=side,
         log_e=tuple(log_e),
-        log_recovery=log_recovery_of_waves(limit, whole, rates, lost, before),
+        log_recovery=log_recovery_of_shares(limit, counts[-1], rates, missing[-1], before),
         log_path=tuple(tuple(row) for row in path),
     )
 

@@ -96,19 +96,9 @@ class Tally:
         )
 
     @property
-    def is_partial(self) -> bool:
-        """Whether too many answers are missing, or the second wave never went out."""
-        return self.answers.too_few or lacks_second_wave(self.strata)
-
-    @property
     def missing(self) -> NDArray[np.int64]:
         """Items handed out that have no usable answer, per stratum."""
         return np.array([s.planned - s.labeled for s in self.strata], dtype=np.int64)
-
-
-def lacks_second_wave(strata: Sequence[StratumTally]) -> bool:
-    """Whether a round was to have two waves and had one."""
-    return bool(strata) and all(part.first_wave == part.planned for part in strata)
 
 
 def classes_without_label(strata: Sequence[StratumTally]) -> list[str]:

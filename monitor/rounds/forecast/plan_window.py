@@ -23,7 +23,6 @@ from monitor.presentation.reasons import plan_note
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.sampling.first_phase import foreseen_scan
 from monitor.rounds.sampling.plan import prospect_of, rates_before, reference_of
-from monitor.rounds.sampling.round_sample import has_two_waves
 from monitor.rounds.sampling.window_scan import why_unusable
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.assurance import ASSURANCE
@@ -41,7 +40,6 @@ NO_ROUND = -1  # an id that no row has
 class PlannedWindow:
     """A window as its plan sees it: the band of each stratum and where the rates come from.
 
-    ``two_waves`` is whether its labels go out in two waves; margins assume a single wave.
     ``first_phase`` is how many items a judge is to be asked about, in how many calls; empty without
     such a one. ``checks`` is how many labels of columns people check besides.
     """
@@ -50,7 +48,6 @@ class PlannedWindow:
     bands: tuple[str, ...]
     basis: str
     window: Window | None = None
-    two_waves: bool = False
     first_phase: Mapping[str, int] = field(default_factory=dict)
     checks: int = 0
 
@@ -106,7 +103,6 @@ class PlanForecast:
             "labels": plan.total,
             "free_labels": prospect.free_labels,
             "checks": self.planned.checks,
-            "two_waves": self.planned.two_waves,
             "cost": plan.cost,
             "margins": dict(plan.margins),
             "asked": dict(plan.asked),
@@ -195,14 +191,12 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
         with context.database.read() as connection:
             earlier = round_store.closed_rounds(connection, seen.known.id) if seen.known else []
         basis = earlier_rounds_text(len(earlier))
-    two_waves = existing is None and has_two_waves(seen.frame, round_.settings)
     checks = sum(each.items for each in checks_of(round_.settings.labeling).values())
     return PlannedWindow(
         prospect,
         names,
         basis,
         round_.window,
-        two_waves,
         first_phase,
         checks,
     )

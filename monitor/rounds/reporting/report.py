@@ -113,7 +113,7 @@ def closed_report(
         version=member.version,
         state="closed",
         reason=surroundings.reasons[round_.id],
-        partial=tally.is_partial,
+        partial=tally.answers.too_few,
         status=_status(alerts, [*concerns, *_undefined(estimate.rows)], evidence),
         model_version=batch.history.model_version,
         size=sum(row.size for row in counted),
@@ -286,7 +286,6 @@ def band_rows(parts: Sequence[StratumTally], sample: Sample) -> list[StratumRow]
 
 def _row(stratum: Stratum, parts: Sequence[StratumTally]) -> StratumRow:
     counted = [[getattr(part, name) for name in _COUNTED] for part in parts]
-    first = [part.first_wave for part in parts if part.first_wave is not None]
     # In a cell that was judged whole, or that no verdict cuts, all items count as judged.
     is_estimated = any(part.judged is not None for part in parts)
     judged = sum(part.size if part.judged is None else part.judged for part in parts)
@@ -296,7 +295,6 @@ def _row(stratum: Stratum, parts: Sequence[StratumTally]) -> StratumRow:
         low=stratum.low,
         high=stratum.high,
         **dict(zip(_COUNTED, map(sum, zip(*counted, strict=True)), strict=True)),
-        first_wave=sum(first) if first else None,
         judged=judged if is_estimated else None,
     )
 

@@ -34,7 +34,7 @@ from monitor.rounds.sampling.plan import (
     reference_of,
 )
 from monitor.rounds.sampling.plausibility import Concern
-from monitor.rounds.sampling.round_sample import choose_items, goes_out_at
+from monitor.rounds.sampling.round_sample import choose_items
 from monitor.rounds.sampling.window_check import DrawTrial, WindowCheck, best_trial
 from monitor.rounds.sampling.window_scan import WindowScan, base_key
 from monitor.stats.design.prior import PriorRates
@@ -131,7 +131,7 @@ def _write_sample(
     untestable = _untestable(frame, existing, settings)
     invalid = check_baseline(context, frame, round_.slot, settings)
     notes = [plan_note(note) for note in plan.notes]
-    sample = choose_items(round_, frame, plan, is_new=existing is None)
+    sample = choose_items(round_, frame, plan)
     out = sample.items
     # Before the transaction: a source that takes minutes must not hold the store's write lock.
     with outside("show"):
@@ -159,24 +159,17 @@ def _write_sample(
         )
         for part, census in censuses.items():
             census_store.write_census(connection, round_.id, part, census, now)
-        frame_store.write_reserve(connection, round_.id, sample.spare(frame))
         segment_store.write_sizes(connection, round_.id, frame)
         challenger_store.write_sizes(connection, round_.id, frame)
         # Those of a plan that is drawn; where the round has its old one, nobody knows them.
         margins = {} if sample.is_repeated else plan.margins
         frame_store.write_margins(connection, round_.id, margins)
-        deadline = _deadline(context, round_, now)
         round_transitions.move(
             connection,
             claim,
             RoundState.OPEN,
             RoundState.LABELING,
-            reason=drawn_reason(
-                len(out),
-                frame.size,
-                later=0 if sample.first is None else sum(sample.sizes) - len(sample.items),
-                counted=sample.counted,
-            ),
+            reason=drawn_reason(len(out), frame.size, counted=sample.counted),
             now=now,
             history_id=history_id,
             rows=frame.rows,
@@ -184,10 +177,7 @@ def _write_sample(
             registered=scan.registered,
             **resolved_settings(settings, is_changed=trial.is_of_today),
             first_look_at=first_scan,
-            deadline=deadline,
-            second_wave_at=None
-            if sample.first is None
-            else goes_out_at(settings, now, deadline, asks_people=context.asks_people(settings)),
+            deadline=_deadline(context, round_, now),
         )
         # Of one kind the first is noted: a window with few rows is the plainest lost traffic.
         for concern in (*concerns, *invalid.concerns):

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from scipy import special
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.label_parts import checks_of, part_of, parts_of, rules_of
@@ -45,9 +44,6 @@ if TYPE_CHECKING:
 
     from monitor.rounds.sampling.window_scan import WindowScan
     from monitor.stats.history.change_point import ClassCounts
-
-
-_ALMOST_SURE = (1e-9, 1 - 1e-9)
 
 
 def plan_labels(
@@ -110,27 +106,6 @@ def prior_rates_of(
     return (
         PriorRates.nothing(is_flagged) if means is None else PriorRates.of_scores(means, is_flagged)
     )
-
-
-def positions(
-    scores: Sequence[Sequence[float | None]],
-    is_flagged: Sequence[bool],
-    ranks: Sequence[int] | None = None,
-) -> NDArray[np.float64]:
-    """Place each stratum along the score: log odds of its mean, else its place in its class.
-
-    NaN for a stratum without scores. Strata of a class come from low to high score, or have their
-    place, from 0, in ``ranks``.
-    """
-    means = _means(scores)
-    if means is not None:
-        return np.asarray(special.logit(np.clip(means, *_ALMOST_SURE)))
-    seen, locations = Counter[bool](), []
-    for up in is_flagged:
-        locations.append(seen[up])
-        seen[up] += 1
-    scored = [any(s is not None for s in of) for of in scores]
-    return np.where(scored, ranks or locations, np.nan)
 
 
 def _means(scores_of: Sequence[Sequence[float | None]]) -> list[float] | None:
@@ -273,11 +248,11 @@ def _share(overlap: float, items: int) -> int:
 _BITS = 52  # a float holds so many after the point
 
 
-def uniform_of(settings: RoundSettings, seed: str, *, wave: int = 1) -> float | None:
+def uniform_of(settings: RoundSettings, seed: str) -> float | None:
     """Make the one uniform by which a plan over cells becomes whole; None with bands."""
     if settings.sample.cells is None:
         return None
-    digest = hashlib.sha256(f"{seed}/cells/{wave}".encode()).digest()
+    digest = hashlib.sha256(f"{seed}/cells/1".encode()).digest()
     return math.ldexp(int.from_bytes(digest[:8]) >> (64 - _BITS), -_BITS)
 
 

@@ -120,7 +120,7 @@ def _trial(context: MonitorContext, round_: Round, claim: Claim) -> DrawTrial:
 
 def _of_today(context: MonitorContext, round_: Round) -> RoundSettings:
     """Return what the round would be opened with today, for the same window."""
-    of_slot = ("schedule", "origin", "planned", "first_wave", "snapshot", "block")
+    of_slot = ("schedule", "origin", "planned", "snapshot", "block")
     of_round = {name: getattr(round_.settings, name) for name in of_slot}
     return context.settings.round.model_copy(update=of_round)
 

@@ -35,7 +35,9 @@ without blocks.
 **Missing answers** up to a block count in favor of the limit: what is read is at most what all
 answers would give, after that block too. It may then be read before they are there.
 
-That is about the classifier's rates. About the window's own metric the caution in ``waves`` holds.
+That is about the classifier's *rates*, behind the window's items. About the window's own metric it
+says less: after a block the items left are those that it did not take, and where these kept the
+limit with room to spare the rest may miss it, though the window does not.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ if TYPE_CHECKING:
     from monitor.stats.core.arrays import Floats, Ints
 
 BLOCKS = 20
-"""Blocks of a wave. More find little sooner: each has then a twentieth of what a round can show."""
+"""Blocks of a round. More find little sooner: each has a twentieth of what a round can show."""
 
 _GOLDEN = (5**0.5 - 1) / 2
 _STEPS = 6  # of the search for s

@@ -84,7 +84,7 @@ def log_e_factor(
     missing
         Items handed out without an answer, shape ``(H,)``: they count in favor of the limit.
 
-    Raises ValueError where sizes are estimated: ``waves`` knows what those need.
+    Raises ValueError where sizes are estimated: ``random_shares`` has what those need.
 
     Examples
     --------
@@ -288,7 +288,7 @@ def _with_missing(
 
 def _check_rates(rates: Floats, counts: Counts) -> None:
     if counts.first_phase is not None:
-        message = "sizes are estimated from a first phase; use waves.log_e_path_of_waves"
+        message = "sizes are estimated from a first phase; use random_shares"
         raise ValueError(message)
     if rates.shape != counts.size.shape:
         message = f"the guess has shape {rates.shape}, the round {counts.size.shape}"

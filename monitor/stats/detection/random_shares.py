@@ -38,12 +38,6 @@ proof takes m as fixed before the round: asking that a budget of tokens or time 
 end by what the judged items are, which no one here can check. Items without a verdict have
 C = D = 0 in a limit on the judge.
 
-**Waves.** Wave j, with :math:`n_j` of the round's n labels, has :math:`M_j = M n_j/n` items of each
-stratum. Given M and the waves before it its mean is at most :math:`\prod_h g_h^{M_{jh}}`, so that
-of the product is as for one wave. Where a wave labels more than :math:`M_{jh}`, f is the chord of
-:math:`g^r`, which is then concave. The total n must not depend on the answers, as a plan's does
-not.
-
 **Blocks.** Up to block k the product of :math:`f_h` over its mean :math:`\prod_h f_h(p_h)^{n_{kh}}`
 is a martingale, as in ``blocks``, and read is the product less
 
@@ -70,7 +64,13 @@ import numpy as np
 from scipy import optimize
 
 from monitor.stats.core.counts import Counts, FirstPhase, completed
-from monitor.stats.detection.alternatives import DECAY, alternatives, decayed_labels, steps
+from monitor.stats.detection.alternatives import (
+    DECAY,
+    ERRORS,
+    alternatives,
+    decayed_labels,
+    steps,
+)
 from monitor.stats.detection.half_space import (
     Limit,
     LimitCannotBeTested,
@@ -78,6 +78,8 @@ from monitor.stats.detection.half_space import (
     per_item,
     tilted,
 )
+from monitor.stats.detection.recovery import ERRORS as WITHIN
+from monitor.stats.detection.recovery import opposite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,44 +95,62 @@ _FAR = 700.0  # log of the largest and smallest floats
 
 def log_e_path_of_shares(
     limit: Limit,
-    waves: Sequence[Sequence[Counts]],
-    rates: Sequence[Floats | None],
-    missing: Sequence[Sequence[Ints] | None],
-    earlier: Sequence[Counts],
-    errors: Sequence[float],
+    blocks: Sequence[Counts],
+    rates: Floats | None,
+    missing: Sequence[Ints] | None = None,
+    earlier: Sequence[Counts] = (),
+    errors: Sequence[float] = ERRORS,
 ) -> Floats:
-    """Log e after each block of each wave of one round, ``(blocks, alternatives)``.
+    """Log e after each block of a round, ``(blocks, alternatives)``; 0.0 without evidence.
 
-    0.0 says nothing. Parameters are as for ``waves.log_e_path_of_waves``; ``errors`` is how far
-    beyond the limit each alternative lies, in standard errors of a round's estimate.
+    Where sizes are estimated there is one row, of the round's end.
+
+    Parameters
+    ----------
+    blocks
+        The round's labels and answers up to each of its blocks, and the sizes of the window.
+    rates
+        The guess, by what was there before the round alone; None if nothing was.
+    missing
+        Of each block the items without an answer, by stratum; none if not given.
+    earlier
+        Rounds of the same strata before this one, in slot order, by which the bets are chosen.
+    errors
+        How far beyond the limit each alternative lies, in standard errors of a round's estimate.
     """
-    guessed = [wave for wave, guess in zip(waves, rates, strict=True) if guess is not None]
-    nothing = np.zeros((sum(map(len, waves)), len(errors)))
-    planned = _planned_sizes(waves, rates, missing)
-    usual = _Usual.of(waves[0][-1], earlier, planned)
-    if not guessed or usual is None:
+    now = blocks[-1]
+    if now.first_phase is not None:
+        blocks, missing = blocks[-1:], None if missing is None else missing[-1:]
+    nothing = np.zeros((len(blocks), len(errors)))
+    planned = now.labeled + (0 if missing is None else missing[-1])
+    usual = _Usual.of(now, earlier, planned)
+    if rates is None or usual is None:
         return nothing
     try:
-        items = _Items.of(limit, waves[0][-1])
+        items = _Items.of(limit, now)
         if not planned[items.c != 0].any():
             return nothing
-        first = next(guess for guess in rates if guess is not None)
         sized = usual.size if items.has_verdict is None else usual.size * items.has_verdict
-        beyond, bets = _bets(limit, items, usual, first, errors)
-        for_limit = items.c > 0
+        beyond, bets = _bets(limit, items, usual, rates, errors)
     except LimitCannotBeTested:  # in windows such as these
         return nothing
-    path = [np.zeros((1, len(errors)))]
-    for blocks, guess, lost in zip(waves, rates, missing, strict=True):
-        if guess is None:
-            path.append(np.repeat(path[-1][-1:], len(blocks), axis=0))
-            continue
-        full = _with_missing(blocks, lost, for_limit)
-        part = replace(items, held=items.held * float(full[-1].labeled.sum() / usual.total))
-        rows = alternatives(limit, sized, items.is_flagged, guess, beyond, labeled=full[-1].labeled)
-        each = [_path(part, k, row, full) for k, row in zip(bets, rows, strict=True)]
-        path.append(path[-1][-1] + np.stack(each, axis=1))
-    return np.concatenate(path[1:])
+    full = _with_missing(blocks, missing, items.c > 0)
+    rows = alternatives(limit, sized, items.is_flagged, rates, beyond, labeled=full[-1].labeled)
+    return np.stack([_path(items, k, row, full) for k, row in zip(bets, rows, strict=True)], axis=1)
+
+
+def log_recovery_of_shares(
+    limit: Limit,
+    counts: Counts,
+    rates: Floats | None,
+    missing: Ints | None = None,
+    earlier: Sequence[Counts] = (),
+) -> float:
+    """Log e of a round that the metric of an alert keeps its limit again; as above."""
+    lost = None if missing is None else [missing]
+    return float(
+        log_e_path_of_shares(opposite(limit), [counts], rates, lost, earlier, (WITHIN,))[0, 0]
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -240,18 +260,15 @@ def _log_factors(
     """Log of f of a yes and of a no in each stratum, and of the factor of one without labels."""
     bet = k * items.weight
     u, a = bet * items.c, 1 + bet * items.d
-    seen, is_part = labeled > 0, items.held >= labeled
+    seen = labeled > 0
     n = np.where(seen, labeled, 1.0)
     ratio = items.held / n
     moved = a - (1 - alternative) * u  # > 0
-    rest = np.where(is_part, items.held - n, 0.0)
-    near = tilted(inside(alternative * a / moved), n * moved, rest * u)
+    near = tilted(inside(alternative * a / moved), n * moved, np.maximum(items.held - n, 0) * u)
     x = np.where(u == 0, alternative, inside(near))
     tangent = ratio * np.log(a - u * x)
     of_yes = tangent + np.log(alternative / x)
     of_no = tangent + np.log1p(-alternative) - np.log1p(-x)
-    of_yes = np.where(is_part, of_yes, ratio * np.log(a - u))
-    of_no = np.where(is_part, of_no, ratio * np.log(a))
     worst = items.held * np.log(np.where(u > 0, a - u, a))
     nothing = np.zeros(len(n))
     return (
@@ -262,7 +279,7 @@ def _log_factors(
 
 
 def _path(items: _Items, k: float, alternative: Floats, blocks: Sequence[Counts]) -> Floats:
-    """Log e after each block of a wave, ``(blocks,)``, whose end counts all of its labels."""
+    """Log e after each block of a round, ``(blocks,)``, the last of which counts all labels."""
     y, n = (np.array([getattr(of, name) for of in blocks]) for name in ("positive", "labeled"))
     whole = n[-1].astype(np.float64)
     of_yes, of_no, unlabeled = _log_factors(items, k, whole, inside(alternative))
@@ -297,19 +314,6 @@ def _correction(items: _Items, k: float, labeled: Ints, of_yes: Floats, of_no: F
     f, s = factors(above), np.exp(above)
     bound = (n * np.log(f)).sum(axis=1) - s * (f @ slope - room)
     return np.asarray(np.maximum(bound, 0.0))
-
-
-def _planned_sizes(
-    waves: Sequence[Sequence[Counts]],
-    rates: Sequence[Floats | None],
-    missing: Sequence[Sequence[Ints] | None],
-) -> Ints:
-    """Items of each stratum in the waves that say something, answered or not."""
-    total = np.zeros_like(waves[0][-1].labeled)
-    for blocks, guess, lost in zip(waves, rates, missing, strict=True):
-        if guess is not None:
-            total = total + blocks[-1].labeled + (0 if lost is None else lost[-1])
-    return total
 
 
 def _with_missing(

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TypeVar
 
-from sqlalchemy import Connection, case, or_, select
+from sqlalchemy import Connection, or_, select
 
 from monitor.domain.census import Cell, Census
 from monitor.domain.label_parts import COLUMN, checks_of
@@ -30,7 +30,7 @@ from monitor.storage.queries import by_first
 from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
 from monitor.storage.samples.frame_store import StratumTally
-from monitor.storage.tables import items, strata
+from monitor.storage.tables import items
 from monitor.storage.tables import rounds as rounds_table
 
 Key = TypeVar("Key")
@@ -47,7 +47,6 @@ class DrawnItem:
     stratum: str
     score: float | None
     segments: Mapping[str, str]
-    wave: int = 1
     challenged: bool | None = None
 
 
@@ -170,25 +169,19 @@ class RoundLabels:
             for part in self.strata
         ]
 
-    def by_wave(
+    def by_block(
         self, label_of: LabelOf = current_label, *, blocks: int = 1
-    ) -> list[list[list[StratumTally]]]:
-        """Count the labels per stratum of each wave that was handed out, up to each of its blocks.
+    ) -> list[list[StratumTally]]:
+        """Count the labels per stratum up to each block of the round, the last of which is whole.
 
-        ``planned`` are the items up to the block; the last block ends with the wave. Strata that
-        are counted whole are of the first wave; then it is one block.
+        ``planned`` are the items up to the block. A round whose labels are counted has one block.
         """
-        waves = sorted({item.wave for item in self.items} | {1})
         if self.censuses:
-            return [[self._of_wave(wave).counts(label_of)] for wave in waves]
-        labels = self.answers_by(label_of)
-        return [self._of_wave(wave)._by_block(labels, blocks) for wave in waves]
-
-    def _by_block(self, labels: Mapping[str, Answer], blocks: int) -> list[list[StratumTally]]:
+            return [self.counts(label_of)]
         # numpy takes a tenth of a second
         from monitor.stats.detection.blocks import prefix_sizes  # noqa: PLC0415
 
-        answers = self._by_stratum(labels)
+        answers = self._by_stratum(self.answers_by(label_of))
         planned = [part.planned for part in self.strata]
         return [
             [
@@ -197,19 +190,6 @@ class RoundLabels:
             ]
             for sizes in prefix_sizes(planned, blocks).tolist()
         ]
-
-    def _of_wave(self, wave: int) -> RoundLabels:
-        items = tuple(item for item in self.items if item.wave == wave)
-        sizes = Counter(item.stratum for item in items)
-        whole = self.census if wave == 1 else {}
-        strata = tuple(
-            part
-            if Cell(part.stratum.name) in whole
-            else replace(part, planned=sizes[part.stratum.name])
-            for part in self.strata
-        )
-        censuses = self.censuses if wave == 1 else {}
-        return replace(self, items=items, strata=strata, censuses=censuses)
 
     def settled(self, waiting: Collection[str]) -> RoundLabels:
         """Leave out items that an adjudicator may still decide, or that are ``waiting``."""
@@ -365,10 +345,8 @@ def _items(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[D
     query = (
         select(
             *items.c["round_id", "id", "stratum", "score", "segments"],
-            case((items.c.order >= strata.c.first_wave, 2), else_=1),
             items.c.challenged,
         )
-        .join_from(items, strata)
         .where(items.c.round_id.in_(round_ids))
         .order_by(items.c.round_id, items.c.stratum, items.c.order)
     )

@@ -38,18 +38,18 @@ class MonitorVersion:
     """How the rounds of a monitor stand; equal marks mean that nothing happened to them.
 
     ``presses`` says that there is something to do, or that another worker is at it; ``deadline`` is
-    when the next one closes or hands out its second wave. ``left`` is when the claim of a worker
+    when the next one closes. ``left`` is when the claim of a worker
     that has not given its round back ends.
     """
 
     recent: tuple[object, ...] = ()
-    open: tuple[tuple[int, str, int, bool], ...] = ()
+    open: tuple[tuple[int, str, int], ...] = ()
     presses: bool = False
     deadline: datetime | None = field(default=None, compare=False)
     left: int | None = field(default=None, compare=False)
 
 
-_STANDING = ("id", "state", "label_revision", "deadline", "second_wave_at", "claimed_until")
+_STANDING = ("id", "state", "label_revision", "deadline", "claimed_until")
 NOTHING = MonitorVersion()  # A monitor that has no round yet
 
 
@@ -64,13 +64,11 @@ def standings(connection: Connection, since: datetime) -> dict[str, MonitorVersi
     )
     for row in connection.execute(query):
         version = standings.get(row.name, NOTHING)
-        has_more = row.second_wave_at is not None
-        times = (version.deadline, row.deadline, row.second_wave_at)
-        deadlines = [at for at in times if at is not None]
+        deadlines = [at for at in (version.deadline, row.deadline) if at is not None]
         claims = [at for at in (version.left, row.claimed_until) if at is not None]
         standings[row.name] = replace(
             version,
-            open=(*version.open, (row.id, row.state, row.label_revision, has_more)),
+            open=(*version.open, (row.id, row.state, row.label_revision)),
             presses=version.presses or row.state == RoundState.OPEN or bool(row.claimed),
             deadline=min(deadlines, default=None),
             left=max(claims, default=None),

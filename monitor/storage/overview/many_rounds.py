@@ -34,11 +34,10 @@ WAITING = (RoundState.OPEN, RoundState.LABELING)  # States of rounds that have n
 
 @dataclass(frozen=True, slots=True)
 class RoundProgress:
-    """Answers that a round wants and has; ``items_to_come`` are of a second wave."""
+    """Answers that a round wants and has."""
 
     wanted: int
     answered: int
-    items_to_come: int = 0
 
 
 @dataclass(slots=True)
@@ -102,11 +101,10 @@ def read_progress(connection: Connection, round_ids: Sequence[int]) -> dict[int,
     checked = in_chunks(connection, round_ids, _checked)
     result: dict[int, RoundProgress] = {}
     for each in round_ids:
-        items, to_come = out.get(each, (0, 0))
         second = copies.get(each, Copies(0, 0))
         checks, answered = checked.get(each, (0, labeled.get(each, 0) + whole.get(each, 0)))
-        expected = items + second.wanted + checks
-        result[each] = RoundProgress(expected, answered + second.answered, to_come)
+        expected = out.get(each, 0) + second.wanted + checks
+        result[each] = RoundProgress(expected, answered + second.answered)
     return result
 
 
@@ -159,17 +157,14 @@ def _by_id(connection: Connection, round_ids: Sequence[int]) -> dict[int | None,
     }
 
 
-def _items_out(connection: Connection, round_ids: Sequence[int]) -> dict[int, tuple[int, int]]:
-    """Count the items of each round that are out (of two waves maybe the first), and the rest."""
-    has_more = rounds.c.second_wave_at.is_not(None)
-    out = case((has_more, strata.c.first_wave), else_=strata.c.planned)
+def _items_out(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]:
+    """Count the items of each round."""
     query = (
-        select(strata.c.round_id, func.sum(out), func.sum(strata.c.planned - out))
-        .join(rounds, rounds.c.id == strata.c.round_id)
+        select(strata.c.round_id, func.sum(strata.c.planned))
         .where(strata.c.round_id.in_(round_ids))
         .group_by(strata.c.round_id)
     )
-    return {each: (int(drawn), int(unsent)) for each, drawn, unsent in connection.execute(query)}
+    return {each: int(drawn) for each, drawn in connection.execute(query)}
 
 
 def _labeled(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]:

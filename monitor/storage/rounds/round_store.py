@@ -42,7 +42,6 @@ class RoundVersion(NamedTuple):
 
     state: str
     version: int
-    has_wave_to_come: bool
 
 
 class UnfinishedName(NamedTuple):
@@ -84,8 +83,6 @@ class Round:
     estimated_revision: int | None = None
     claimed_until: int | None = None
     """When the claim on it runs out, in ms of the store; whoever left it in mid-step had it."""
-    second_wave_at: datetime | None = None
-    """When its second wave goes out at the latest; None where none is to come."""
     snapshot: str | None = None
     """The state of its source that it was drawn from, where that can be read again."""
     registered: str | None = None
@@ -197,8 +194,12 @@ def find_rounds(
 
 def read_marks(connection: Connection, name: str) -> dict[int, RoundVersion]:
     """Read how every round of a monitor stands, by id."""
-    columns = (*rounds.c["id", "state", "version"], rounds.c.second_wave_at.is_not(None))
-    query = select(*columns).select_from(rounds).join(monitors).where(monitors.c.name == name)
+    query = (
+        select(*rounds.c["id", "state", "version"])
+        .select_from(rounds)
+        .join(monitors)
+        .where(monitors.c.name == name)
+    )
     return {each: RoundVersion(*version) for each, *version in connection.execute(query)}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, func, or_, select, update
+from sqlalchemy import Connection, func, select, update
 
 from monitor.domain.block import seed_of
 from monitor.domain.errors import RoundMoved
@@ -21,11 +21,11 @@ from monitor.storage.tables import label_events, metadata, round_events, rounds,
 
 _WITHDRAWN = [
     *("concerns", "planned_margins", "provisionals", "round_issues", "tasks", "payloads", "items"),
-    *("censuses", "reserve", "segment_sizes", "challenger_sizes", "strata", "judgings"),
+    *("censuses", "segment_sizes", "challenger_sizes", "strata", "judgings"),
 ]
 """Tables that hold what was drawn and noted; each before those that it refers to."""
 _FORGOTTEN = [
-    *("reason", "first_look_at", "second_wave_at", "snapshot", "deadline", "closed_at"),
+    *("reason", "first_look_at", "snapshot", "deadline", "closed_at"),
     *("labels_until", "history_id", "rows", "estimated_revision"),
 ]
 
@@ -149,8 +149,8 @@ def start_above(connection: Connection, round_id: int, version: int) -> bool:
 
 
 def freeze_settings(connection: Connection, round_id: int, settings: RoundSettings) -> None:
-    """Replace the settings of a round that is not drawn yet, or not all of it."""
-    is_undrawn = or_(rounds.c.state == RoundState.OPEN, rounds.c.second_wave_at.is_not(None))
+    """Replace the settings of a round that is not drawn yet."""
+    is_undrawn = rounds.c.state == RoundState.OPEN
     frozen = settings.model_dump(mode="json")
     change(connection, rounds, rounds.c.id == round_id, is_undrawn, settings=frozen)
 

@@ -1,1 +1,1 @@
-"""The sample of a round: its frame, drawn items, second wave and payloads."""
+"""The sample of a round: its frame, drawn items and payloads."""

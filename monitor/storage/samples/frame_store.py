@@ -10,7 +10,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, or_, select, update
+from sqlalchemy import Connection, Row, or_, select
 
 from monitor.domain.block import seed_of
 from monitor.domain.errors import RoundMoved
@@ -19,7 +19,7 @@ from monitor.domain.model import CHECK_SLOT, BandEdges, Item, Stratum, Verdict
 from monitor.domain.registered import spellings
 from monitor.domain.shown import Shown
 from monitor.domain.state import RoundState
-from monitor.storage.database import change, chunks, insert_all, insert_all_new, listed, remove
+from monitor.storage.database import chunks, insert_all, insert_all_new, listed, remove
 from monitor.storage.queries import picked
 from monitor.storage.rounds.round_store import round_name
 from monitor.storage.tables import (
@@ -28,7 +28,6 @@ from monitor.storage.tables import (
     monitors,
     payloads,
     planned_margins,
-    reserve,
     round_issues,
     rounds,
     store,
@@ -37,7 +36,7 @@ from monitor.storage.tables import (
 )
 
 _ITEM = ("id", "stratum", "order", "score", "predicted", "segments", "challenged")
-TALLIED = ("size", "planned", "first_wave", "judged")
+TALLIED = ("size", "planned", "judged")
 """Columns of ``strata`` that a tally has under the same names."""
 _STORE_ID = select(store.c.id).scalar_subquery().label("store_id")
 
@@ -52,7 +51,7 @@ def write_margins(connection: Connection, round_id: int, margins: Mapping[str, f
 
 
 def read_margins(connection: Connection, names: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Read the planned half-widths of rounds whose tasks are all out, by round and metric."""
+    """Read the planned half-widths of rounds that take labels, by round and metric."""
     of_round = (monitors.c.name, *rounds.c["slot", "first_version"])
     query = (
         select(*of_round, *planned_margins.c["metric", "half_width"])
@@ -61,7 +60,6 @@ def read_margins(connection: Connection, names: Sequence[str]) -> dict[str, dict
         .where(
             monitors.c.name.in_(listed(connection, names)),
             rounds.c.state == RoundState.LABELING,
-            rounds.c.second_wave_at.is_(None),
         )
         .order_by(planned_margins.c.metric)
     )
@@ -87,8 +85,7 @@ class History:
 class StratumTally:
     """A stratum of a round, and the labels of a version.
 
-    ``first_wave`` of the ``planned`` items go out first; None if all go out at once. ``judged`` is
-    how many items of the sample of a judge are in it; None if its size was counted.
+    ``judged`` is how many items of the sample of a judge are in it; None if its size was counted.
     """
 
     stratum: Stratum
@@ -97,7 +94,6 @@ class StratumTally:
     labeled: int = 0
     positive: int = 0
     declined: int = 0
-    first_wave: int | None = None
     judged: int | None = None
 
 
@@ -229,7 +225,7 @@ def _slots(
 
 
 def item_rows(round_id: int, drawn: Iterable[Item]) -> list[dict[str, Any]]:
-    """Make the rows of drawn items, for the table of items or the reserve."""
+    """Make the rows of drawn items, for the table of items."""
     return [
         picked(item, _ITEM) | {"round_id": round_id, "segments": dict(item.segments) or None}
         for item in drawn
@@ -335,26 +331,3 @@ def _task_key(seed: str, item_id: str, slot: int) -> str:
     """Make a key that no spreadsheet takes for a number: it begins with a letter."""
     copy = "" if slot == 1 else str(slot)
     return "t" + hashlib.sha256(f"{seed}/task{copy}/{item_id}".encode()).hexdigest()[:16]
-
-
-def write_reserve(connection: Connection, round_id: int, spare: Iterable[Item]) -> None:
-    """Keep the items after wave 1, of each stratum in the order of the draw."""
-    insert_all(connection, reserve, item_rows(round_id, spare))
-
-
-def read_reserve(connection: Connection, round_id: int) -> list[Item]:
-    """Read the items that wave 2 may take, of each stratum in the order of the draw."""
-    query = select(reserve).where(reserve.c.round_id == round_id)
-    return [
-        Item(**picked(row, _ITEM) | {"segments": row.segments or {}})
-        for row in connection.execute(query.order_by(reserve.c.stratum, reserve.c.order))
-    ]
-
-
-def end_waiting(connection: Connection, round_id: int, planned: Mapping[str, int]) -> None:
-    """Let a round have this many items of each stratum, and no wave to come."""
-    this = (strata.c.round_id == round_id, strata.c.stratum == bindparam("of"))
-    counts = [{"of": name, "items": items} for name, items in planned.items()]
-    connection.execute(update(strata).where(*this).values(planned=bindparam("items")), counts)
-    remove(connection, reserve, reserve.c.round_id == round_id)
-    change(connection, rounds, rounds.c.id == round_id, second_wave_at=None)

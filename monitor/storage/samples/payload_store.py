@@ -10,14 +10,14 @@ from sqlalchemy import Connection, exists, or_, select
 from monitor.storage.database import listed, remove
 from monitor.storage.queries import named
 from monitor.storage.rounds.round_store import Round, read_round
-from monitor.storage.tables import items, monitors, payloads, reserve, rounds, tasks, verdicts
+from monitor.storage.tables import items, monitors, payloads, rounds, tasks, verdicts
 
 
 def rounds_with_item(
     connection: Connection, item_id: str, monitor: str | None = None
 ) -> list[Round]:
-    """Read the rounds that drew an item, may yet draw it, or had it judged, in slot order."""
-    columns = (items.c.id, reserve.c.id, verdicts.c.item_id)
+    """Read the rounds that drew an item or had it judged, in slot order."""
+    columns = (items.c.id, verdicts.c.item_id)
     holding = [
         exists().where(column.table.c.round_id == rounds.c.id, column == item_id)
         for column in columns
@@ -38,8 +38,8 @@ def task_keys(connection: Connection, round_id: int, item_id: str) -> list[str]:
 
 
 def forget_item(connection: Connection, round_id: int, item_id: str) -> bool:
-    """Delete what labelers saw of one item, or were to see; false if there was nothing."""
-    columns = (payloads.c.item_id, reserve.c.id, verdicts.c.item_id)
+    """Delete what labelers saw of one item; false if there was nothing."""
+    columns = (payloads.c.item_id, verdicts.c.item_id)
     deleted = [
         remove(connection, one.table, one.table.c.round_id == round_id, one == item_id)
         for one in columns

@@ -79,18 +79,6 @@ def test_a_class_that_is_labeled_whole_beside_one_that_is_judged_in_part_closes(
     assert any(row["labeled"] == row["judged"] for row in rows)
 
 
-def test_the_second_wave_hands_out_all_that_the_plan_had(database, tmp_path):
-    sample = Sample(max_labels=200, cells=Cells(flagged=4, passed=8))
-    scene = asking_within(database, tmp_path, right, items=40, sample=sample, count=4000)
-    scene.run(1)
-    before = scene.rows("select sum(planned) as n from strata")[0]["n"]
-    scene.answer()
-    scene.run()
-
-    assert scene.rows("select sum(planned) as n from strata")[0]["n"] == before
-    assert scene.rows("select count(*) as n from items")[0]["n"] == before
-
-
 def test_a_round_done_again_whose_judge_is_silent_now_is_planned_anew(database, tmp_path):
     scene = asking_within(database, tmp_path, right)
     scene.run(1)

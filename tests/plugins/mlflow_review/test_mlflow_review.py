@@ -196,7 +196,7 @@ def test_a_forgotten_task_is_not_sent_again_and_its_answer_stands(labeler, view)
     assert read.problems == ()
 
 
-def test_a_round_keeps_its_question_also_for_its_second_wave(labeler, view, labeler_at):
+def test_a_round_keeps_its_question_also_for_tasks_that_come_later(labeler, view, labeler_at):
     labeler.send("r", ALL[:1])
     other = labeler_at(view.url, view.name, question="Is it urgent?")
 

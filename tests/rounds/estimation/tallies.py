@@ -46,7 +46,7 @@ def estimated(rounds, asked, reference=None, checked=None):
         now,
         earlier,
         known,
-        evidence=[[now]],
+        evidence=[now],
         reference=reference,
         settings=asked,
         seed=3,

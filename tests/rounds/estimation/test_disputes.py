@@ -235,8 +235,8 @@ def read(first, settled, *, waits):
         items=tuple(DrawnItem(str(i), "up", None, {}) for i in range(ASKED)),
         said=said,
     )
-    [wave] = (labels.settled(()) if waits else labels).by_wave(evidence_label, blocks=ASKED)
-    tallies = [Tally(tuple(block)) for block in wave]
+    counted = (labels.settled(()) if waits else labels).by_block(evidence_label, blocks=ASKED)
+    tallies = [Tally(tuple(block)) for block in counted]
     path = log_e_path(
         Limit("precision", 0.8, "at_least"),
         [tally.counts for tally in tallies],

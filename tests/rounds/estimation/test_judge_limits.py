@@ -14,8 +14,7 @@ from monitor.rounds.estimation.judge import as_classifier
 from monitor.stats.core.counts import Counts, FirstPhase
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.half_space import Limit
-from monitor.stats.detection.waves import log_recovery_of_waves
-from tests.stats.detection.test_waves import log_e_of_waves
+from monitor.stats.detection.random_shares import log_e_path_of_shares, log_recovery_of_shares
 
 STRATA = [
     Stratum("", up, verdict=verdict)
@@ -45,8 +44,8 @@ BEFORE = tally(
 )
 
 
-def wave(first, labeled, positive):
-    """A wave of both cells; sizes as the first phase has them."""
+def window(first, labeled, positive):
+    """A window of both cells; sizes as the first phase has them."""
     size = np.repeat(ITEMS, 3) * first // np.repeat(JUDGED, 3)
     return tally(size, labeled, positive, judged=first)
 
@@ -73,7 +72,7 @@ def mean_of_e(share, rates, log_e):
         for positive in itertools.product(*(range(n + 1) for n in labeled)):
             given = float(np.prod(stats.binom.pmf(positive, labeled, rates)))
             if given > 0:
-                mean = mean + chance * given * np.exp(log_e(wave(first, labeled, positive)))
+                mean = mean + chance * given * np.exp(log_e(window(first, labeled, positive)))
     return mean
 
 
@@ -102,7 +101,7 @@ def test_evidence_on_a_judge_that_keeps_its_limits_has_a_mean_of_one_at_most(wor
     limits = Limits.model_validate({"judge_tpr": tpr - room, "judge_fpr": fpr + room})
 
     def log_e(now):
-        both = judge_evidence([now], [BEFORE], limits)
+        both = judge_evidence(now, [BEFORE], limits)
         ended = [-np.inf if room else each.log_recovery for each in both]  # it is of no limit kept
         return np.array([[*each.log_e, end] for each, end in zip(both, ended, strict=True)])
 
@@ -115,14 +114,14 @@ def test_evidence_on_a_judge_that_keeps_its_limits_has_a_mean_of_one_at_most(wor
 def test_missing_answers_count_for_a_judge():
     first, labeled = np.array([1, 1, 0, 0, 1, 0]), np.array([1, 0, 0, 0, 0, 0])
     lost = np.array([0, 1, 0, 0, 1, 0])
-    some = wave(first, labeled, 0 * labeled)
+    some = window(first, labeled, 0 * labeled)
     some.missing = lost
     limits = Limits.model_validate({"judge_tpr": 0.7, "judge_fpr": 0.05})
 
-    tpr, fpr = judge_evidence([some], [BEFORE], limits)
+    tpr, fpr = judge_evidence(some, [BEFORE], limits)
 
     right, wrong = (
-        judge_evidence([wave(first, labeled + lost, each)], [BEFORE], limits)
+        judge_evidence(window(first, labeled + lost, each), [BEFORE], limits)
         for each in (lost, 0 * lost)
     )
     assert tpr.log_e == right[0].log_e  # all would be positive
@@ -135,7 +134,7 @@ def test_the_bet_on_a_judge_does_not_depend_on_how_many_items_have_a_verdict():
     labeled, limits = np.array([0, 0, 0, 1, 0, 0]), Limits.model_validate({"judge_tpr": 0.8})
 
     [mine], [theirs] = (
-        judge_evidence([wave(np.array(first), labeled, 0 * labeled)], [BEFORE], limits)
+        judge_evidence(window(np.array(first), labeled, 0 * labeled), [BEFORE], limits)
         for first in ([1, 1, 0, 1, 0, 0], [0, 1, 1, 1, 0, 0])
     )
 
@@ -145,9 +144,9 @@ def test_the_bet_on_a_judge_does_not_depend_on_how_many_items_have_a_verdict():
 
 def test_a_round_in_which_the_judge_never_says_yes_counts_against_its_tpr():
     first = np.array([2, 0, 0, 1, 0, 0])
-    now = wave(first, first, np.array([2, 0, 0, 0, 0, 0]))
+    now = window(first, first, np.array([2, 0, 0, 0, 0, 0]))
 
-    [tpr] = judge_evidence([now], [BEFORE], Limits.model_validate({"judge_tpr": 0.9}))
+    [tpr] = judge_evidence(now, [BEFORE], Limits.model_validate({"judge_tpr": 0.9}))
 
     assert min(tpr.log_e) > 0
 
@@ -157,11 +156,13 @@ def test_where_all_verdicts_are_counted_an_fpr_has_the_evidence_of_a_classifiers
     earlier = tally(*columns)
     now = tally(*columns[:2], [6, 18, 1, 2, 26, 1], missing=[1, 0, 1, 0, 2, 0])
 
-    [mine] = judge_evidence([now], [earlier], Limits.model_validate({"judge_fpr": 0.03}))
+    [mine] = judge_evidence(now, [earlier], Limits.model_validate({"judge_fpr": 0.03}))
 
     before, counted = (as_classifier(each, STRATA) for each in (earlier, now))
-    limit, window = Limit(JUDGE_METRICS["judge_fpr"], 0.03, "at_most"), [counted.counts]
-    rest = [guess([before.counts])], [counted.missing], [before.counts]
-    assert mine.log_e == pytest.approx(log_e_of_waves(limit, window, *rest), rel=1e-9)
-    assert mine.log_recovery == pytest.approx(log_recovery_of_waves(limit, window, *rest), rel=1e-9)
+    limit, rates = Limit(JUDGE_METRICS["judge_fpr"], 0.03, "at_most"), guess([before.counts])
+    lost, earlier = counted.missing, [before.counts]
+    theirs = log_e_path_of_shares(limit, [counted.counts], rates, [lost], earlier)[-1]
+    recovery = log_recovery_of_shares(limit, counted.counts, rates, lost, earlier)
+    assert mine.log_e == pytest.approx(theirs, rel=1e-9)
+    assert mine.log_recovery == pytest.approx(recovery, rel=1e-9)
     assert mine.log_e[0] != 0

@@ -194,8 +194,8 @@ def test_tasks_get_a_file_of_their_own_and_answers_in_the_old_one_count_though_i
 
 
 @played
-def two_waves(database):
-    """A round that ended while its second wave was still to go out."""
+def ended(database):
+    """A round that ended while it had labels."""
     sample = Sample(max_labels=200, bands=Bands(flagged=2, passed=4))
     scene = Scene(database, settings(sample=sample))
     scene.draw(1, share=0.2)
@@ -207,8 +207,8 @@ def two_waves(database):
 
 
 @pytest.fixture
-def abandoned(two_waves):
-    return two_waves.round(1)
+def abandoned(ended):
+    return ended.round(1)
 
 
 def reopen(scene, round_):
@@ -219,20 +219,6 @@ def reopen(scene, round_):
         now=scene.now,
         reason="by hand",
     )
-
-
-def reserved(scene):
-    return len(scene.rows("select 1 from reserve"))
-
-
-def test_a_round_opened_again_has_no_second_wave_of_the_first_time(two_waves, abandoned):
-    before = abandoned.second_wave_at, reserved(two_waves)
-
-    reopened = reopen(two_waves, abandoned)
-
-    assert reopened
-    assert all(before)
-    assert (two_waves.round(1).second_wave_at, reserved(two_waves)) == (None, 0)
 
 
 def an_answer_came(scene, abandoned):
@@ -254,14 +240,11 @@ def it_was_abandoned_again(_, abandoned):
 @pytest.mark.parametrize(
     "meanwhile", [an_answer_came, another_worker_opened_it, it_was_abandoned_again]
 )
-def test_a_round_that_is_not_as_it_was_read_any_more_is_left_as_it_is(
-    two_waves, abandoned, meanwhile
-):
-    read = meanwhile(two_waves, abandoned)
-    before = two_waves.round(1), reserved(two_waves)
+def test_a_round_that_is_not_as_it_was_read_any_more_is_left_as_it_is(ended, abandoned, meanwhile):
+    read = meanwhile(ended, abandoned)
+    before = ended.round(1)
 
-    reopened = reopen(two_waves, read)
+    reopened = reopen(ended, read)
 
     assert not reopened
-    assert (two_waves.round(1), reserved(two_waves)) == before
-    assert reserved(two_waves) > 0
+    assert ended.round(1) == before

@@ -301,7 +301,6 @@ def test_the_page_asks_the_store_for_nothing_that_tells_what_was_predicted(place
         "monitors",
         "page_shares",  # which rounds ask for an item, and of which class; test_by_class.py
         "planned_margins",  # of the whole round, from before any answer
-        "strata",  # whether a round had two waves, and nothing of an item
         "json_each",
         "json_array_elements_text",
     }

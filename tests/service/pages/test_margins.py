@@ -51,18 +51,3 @@ def test_margins_are_the_same_whatever_is_answered(database, tmp_path):
     assert said[Answer.POSITIVE] == said[Answer.NEGATIVE] == said[Answer.CANNOT_TELL]
     [margins] = {words.partition("; ")[2] for words in said[Answer.POSITIVE]}
     assert "recall ±" in margins
-
-
-def test_a_first_wave_promises_nothing_and_both_together_do(database, tmp_path):
-    bands = Bands(flagged=2, passed=2)
-    scene = scene_with(database, tmp_path, bands=bands, margin=Margin(), max_labels=200)
-    scene.run(1)
-    place = Place(scene)
-    first = place.desk().progress("ada").text
-
-    place.answer_all("ada", "0")
-    scene.run()
-
-    assert scene.round(1).second_wave_at is None
-    assert "then" not in first
-    assert "; then precision within ±" in place.desk().progress("ada").text

@@ -12,8 +12,7 @@ from monitor.stats.detection.alternatives import WEIGHTS, alternatives
 from monitor.stats.detection.blocks import correction, prefix_sizes
 from monitor.stats.detection.e_detector import log_e_factor, log_e_path, log_ratios
 from monitor.stats.detection.half_space import half_space, inside, project
-from monitor.stats.detection.waves import log_e_path_of_waves
-from tests.stats.detection.test_waves import (
+from tests.stats.detection.test_cell_evidence import (
     PRECISION,
     RECALL,
     SIZE,
@@ -186,16 +185,3 @@ def test_an_answer_that_is_missing_within_a_block_counts_in_favor_of_the_limit(l
     for up, down in itertools.product(range(2), range(3)):
         answered = np.minimum([up, down], lost)  # so many of the missing are positive
         assert (read <= path_of(limit, answered) + 1e-9).all()
-
-
-def test_the_second_wave_goes_on_where_the_first_ended():
-    one = [two_strata(n, 0 * n) for n in SIZES]
-    two = [two_strata(n, n // 2) for n in SIZES]
-
-    path = log_e_path_of_waves(RECALL, [one, two], [GUESS, GUESS])
-
-    whole = log_e_path_of_waves(RECALL, [one[-1:], two[-1:]], [GUESS, GUESS])
-    assert len(path) == len(one) + len(two)
-    assert path[len(one) - 1] == pytest.approx(whole[0])
-    assert path[-1] == pytest.approx(whole[-1])
-    assert (path[len(one) :].max(axis=0) > path[len(one) - 1]).all()

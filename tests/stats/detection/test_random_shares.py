@@ -12,9 +12,8 @@ from monitor.stats.core.counts import Counts, FirstPhase
 from monitor.stats.detection.alternatives import WEIGHTS, guess
 from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.half_space import Limit, half_space, per_item
+from monitor.stats.detection.random_shares import log_e_path_of_shares, log_recovery_of_shares
 from monitor.stats.detection.recovery import opposite
-from monitor.stats.detection.waves import log_recovery_of_waves
-from tests.stats.detection.test_waves import log_e_of_waves
 from tests.stats.samples import of_strata
 
 UP, PARENT = np.array([True, True, False, False]), np.array([0, 0, 1, 1])
@@ -30,7 +29,13 @@ GUESS = guess([BEFORE])
 PRECISION, RECALL = Limit("precision", 0.8, "at_least"), Limit("recall", 0.6, "at_least")
 
 
-def wave(first, labeled, positive):
+def log_e_of(limit, counts, rates, missing=None, earlier=()):
+    """Log e of a round that is read as a whole."""
+    lost = None if missing is None else [missing]
+    return log_e_path_of_shares(limit, [counts], rates, lost, earlier)[-1]
+
+
+def window(first, labeled, positive):
     """Two cells of two verdicts; sizes as the first phase has them."""
     by_yes = ITEMS * first[1::2] // JUDGED
     size = np.stack([ITEMS - by_yes, by_yes], axis=1).ravel()
@@ -57,12 +62,12 @@ def greedy(first):
 
 
 def mean_of_e(share, rates, log_e, plan=greedy):
-    """Mean over the first phase and one wave of labels, enumerated."""
+    """Mean over the first phase and the labels, enumerated."""
     mean = 0.0
     for first, chance in first_phases(share):
         labeled = plan(first)
         for positive, given_first in answers(labeled, rates):
-            mean = mean + chance * given_first * np.exp(log_e(wave(first, labeled, positive)))
+            mean = mean + chance * given_first * np.exp(log_e(window(first, labeled, positive)))
     return mean
 
 
@@ -85,7 +90,7 @@ def on_the_limit(limit):
 @pytest.mark.parametrize("limit", [PRECISION, RECALL], ids=str)
 def test_evidence_at_a_limit_has_a_mean_of_one_at_most_whatever_the_shares_and_the_plan(limit):
     def log_e(counts):
-        return log_e_of_waves(limit, [counts], [GUESS], None, [BEFORE])
+        return log_e_of(limit, counts, GUESS, None, [BEFORE])
 
     means = [mean_of_e(share, rates, log_e) for share, rates in on_the_limit(limit)]
 
@@ -96,7 +101,7 @@ def test_evidence_at_a_limit_has_a_mean_of_one_at_most_whatever_the_shares_and_t
 
 def test_evidence_of_recovery_has_a_mean_of_one_at_most_beyond_the_limit():
     def log_e(counts):
-        return log_recovery_of_waves(opposite(PRECISION), [counts], [GUESS], None, [BEFORE])
+        return log_recovery_of_shares(opposite(PRECISION), counts, GUESS, None, [BEFORE])
 
     means = [mean_of_e(share, rates, log_e) for share, rates in on_the_limit(PRECISION)]
 
@@ -104,40 +109,22 @@ def test_evidence_of_recovery_has_a_mean_of_one_at_most_beyond_the_limit():
     assert np.max(means) > 0.8
 
 
-def test_two_waves_whose_sizes_follow_answers_have_a_mean_of_one_at_most_together():
-    share, rates = np.array([0.7, 0.1]), np.array([1 / 3, 1.0, 0.05, 0.05])
-    mean = 0.0
-    for first, chance in first_phases(share):
-        labeled = np.minimum(first, [1, 1, 0, 0])
-        for found, given_first in answers(labeled, rates):
-            more = np.minimum(first - labeled, [2, 0, 0, 0] if found.sum() else [1, 1, 0, 0])
-            more[2] = min(2 - more[:2].sum(), first[2])  # the total is fixed
-            for rest, given_wave in answers(more, rates):
-                waves = [wave(first, labeled, found), wave(first, more, rest)]
-                guesses = [GUESS, guess([BEFORE, waves[0]])]
-                log_e = log_e_of_waves(PRECISION, waves, guesses, None, [BEFORE])
-                mean = mean + chance * given_first * given_wave * np.exp(log_e)
-
-    assert np.max(mean) <= 1 + 1e-9
-    assert np.max(mean) > 0.9
-
-
 def test_missing_answers_count_for_the_limit():
     first, lost = np.array([1, 2, 1, 1]), np.array([0, 1, 0, 0])
-    some = wave(first, np.array([1, 1, 1, 1]), np.array([0, 0, 0, 0]))
-    full = wave(first, np.array([1, 2, 1, 1]), np.array([0, 1, 0, 0]))
+    some = window(first, np.array([1, 1, 1, 1]), np.array([0, 0, 0, 0]))
+    full = window(first, np.array([1, 2, 1, 1]), np.array([0, 1, 0, 0]))
 
-    mine = log_e_of_waves(PRECISION, [some], [GUESS], [lost], [BEFORE])
+    mine = log_e_of(PRECISION, some, GUESS, lost, [BEFORE])
 
-    assert mine.tolist() == log_e_of_waves(PRECISION, [full], [GUESS], None, [BEFORE]).tolist()
+    assert mine.tolist() == log_e_of(PRECISION, full, GUESS, None, [BEFORE]).tolist()
 
 
 def test_a_first_round_says_nothing_and_an_e_value_of_counted_sizes_is_refused():
-    counts = wave(np.array([1, 2, 1, 1]), np.array([1, 2, 1, 1]), np.array([0, 1, 0, 0]))
+    counts = window(np.array([1, 2, 1, 1]), np.array([1, 2, 1, 1]), np.array([0, 1, 0, 0]))
 
-    assert log_e_of_waves(PRECISION, [counts], [GUESS]).tolist() == [0, 0, 0]
-    assert log_recovery_of_waves(PRECISION, [counts], [GUESS]) == 0
-    with pytest.raises(ValueError, match="use waves"):
+    assert log_e_of(PRECISION, counts, GUESS).tolist() == [0, 0, 0]
+    assert log_recovery_of_shares(PRECISION, counts, GUESS) == 0
+    with pytest.raises(ValueError, match="use random_shares"):
         log_e_factor(PRECISION, counts, GUESS)
 
 
@@ -150,9 +137,9 @@ def test_where_all_is_judged_evidence_is_that_of_a_column_of_verdicts():
     earlier, now = counts(*rows), counts(rows[0], [6, 18, 2, 26])
     rates = guess([earlier])
 
-    mine = log_e_of_waves(RECALL, [now], [rates], None, [earlier])
+    mine = log_e_of(RECALL, now, rates, None, [earlier])
 
-    theirs = log_e_of_waves(RECALL, [without(now)], [rates], None, [without(earlier)])
+    theirs = log_e_of(RECALL, without(now), rates, None, [without(earlier)])
     assert mine == pytest.approx(theirs, rel=1e-12)
     assert theirs.max() > 1
 
@@ -223,7 +210,7 @@ def test_evidence_has_a_mean_of_one_at_most_over_random_sizes_of_strata(limit):
             mean_over_sizes(
                 chance,
                 truth,
-                lambda counts: log_e_of_waves(limit, [counts], [rates], None, [COLUMN]),
+                lambda counts: log_e_of(limit, counts, rates, None, [COLUMN]),
             )
             for chance, truth in processes(limit)
         ]
@@ -275,7 +262,7 @@ def test_equal_strata_cost_the_evidence_on_precision_nothing():
     whole = of_strata([200, 1800], [60, 80], [37, 4], [True, False])
     flat = np.array([0.84, 0.84, 0.05, 0.05])
 
-    mine = log_e_of_waves(limit, [cut], [flat], None, [cut])
+    mine = log_e_of(limit, cut, flat, None, [cut])
 
     theirs = log_e_factor(limit, whole, flat[::2])
     assert mine == pytest.approx(theirs, rel=1e-4)
@@ -293,9 +280,9 @@ def test_evidence_of_a_drop_is_nearly_that_of_counted_sizes_where_thousands_are_
     for _ in range(150):
         earlier = [design.drawn(5000, rng)[0] for _ in range(3)]
         rates, quiet, now = guess(earlier), design.drawn(5000, rng)[0], dropped.drawn(5000, rng)[0]
-        null.append(log_e_of_waves(at_limit, [quiet], [rates], None, earlier))
-        gained.append(log_e_of_waves(limit, [now], [rates], None, earlier))
-        known.append(log_e_of_waves(limit, [without(now)], [rates]))
+        null.append(log_e_of(at_limit, quiet, rates, None, earlier))
+        gained.append(log_e_of(limit, now, rates, None, earlier))
+        known.append(log_e_of(limit, without(now), rates))
 
     weights = np.array(WEIGHTS)
     assert np.exp(null).mean(axis=0)[0] < 1.2  # others have too long a tail for so few rounds
