@@ -226,7 +226,7 @@ def _drawing(report: RoundReport) -> float:
     from monitor.report import curve_figures, figures  # noqa: PLC0415  not before rounds are played
 
     begun = time.process_time()
-    for draw in (figures.timeline_svg, curve_figures.p3_svg, curve_figures.curves_svg):
+    for draw in (figures.timeline_svg, curve_figures.curves_svg):
         draw(report)
     return 1e3 * (time.process_time() - begun)
 

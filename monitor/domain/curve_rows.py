@@ -1,8 +1,10 @@
-"""Curves of a round or an evaluation, as its report carries them."""
+"""Curves of a round, and those and more of an evaluation, as reports carry them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from pydantic import ConfigDict
 
 from monitor.domain.setting_types import Ends, Report, ends_of
 
@@ -42,9 +44,9 @@ class CurveRow(Report):
 
 
 class PrevalenceRow(Report):
-    """Precision against the prevalence (P3); of a round with earlier ones. Else (point, low, high).
+    """Precision against the prevalence (P3) of an evaluation. Else (point, low, high).
 
-    ``prevalence`` is the window's own, and ``value`` the precision there.
+    ``prevalence`` is the population's own, and ``value`` the precision there.
     """
 
     curve: CurveRow
@@ -70,16 +72,15 @@ class PrevalenceRow(Report):
 class CurvesRow(Report):
     """Curves of this round alone and their areas (point, low, high), at its own prevalence.
 
-    ``roc`` is TPR over FPR, ``precision_recall`` precision over recall, ``gain`` precision gain
-    over recall gain.
+    ``roc`` is TPR over FPR, ``precision_recall`` precision over recall.
     """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)  # older reports have gains here
 
     roc: CurveRow
     precision_recall: CurveRow
-    gain: CurveRow
     roc_area: Ends
     average_precision: Ends
-    gain_area: Ends
     prevalence: Ends
     labeled: int
     positive: int
@@ -91,12 +92,26 @@ class CurvesRow(Report):
         return cls(
             roc=CurveRow.of(bands.roc, bands.roc.x),
             precision_recall=CurveRow.of(bands.precision_recall, bands.precision_recall.x),
-            gain=CurveRow.of(bands.gain, bands.gain.x),
             roc_area=ends_of(bands.roc_area),
             average_precision=ends_of(bands.average_precision),
-            gain_area=ends_of(bands.gain_area),
             prevalence=ends_of(bands.prevalence),
             labeled=len(items.positive),
             positive=int(items.positive.sum()),
             level=bands.level,
+        )
+
+
+class GainCurvesRow(CurvesRow):
+    """The curves of an evaluation; ``gain`` is precision gain over recall gain."""
+
+    gain: CurveRow
+    gain_area: Ends
+
+    @classmethod
+    def of(cls, bands: CurveBands, items: LabeledSample) -> GainCurvesRow:
+        """Take the curves of labeled items as the statistics have them."""
+        return cls(
+            **dict(CurvesRow.of(bands, items)),
+            gain=CurveRow.of(bands.gain, bands.gain.x),
+            gain_area=ends_of(bands.gain_area),
         )

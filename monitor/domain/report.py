@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field
 from monitor.domain.alerting import AlertState
 from monitor.domain.challenger import ChallengerRow
 from monitor.domain.class_report import ClassReport
-from monitor.domain.curve_rows import CurvesRow, PrevalenceRow
+from monitor.domain.curve_rows import CurvesRow
 from monitor.domain.judge import JudgeRow
 from monitor.domain.model import Window
 from monitor.domain.setting_types import Ends, Report
@@ -496,7 +496,6 @@ class RoundReport(Report):
     challenger: ChallengerRow | None = None
     judge: JudgeRow | None = None
     checks: list[CheckRow] = Field(default_factory=list)
-    p3: PrevalenceRow | None = None
     curves: CurvesRow | None = None
     pooled_coverage: tuple[float, float] | None = None
     snapshot: str | None = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
-from monitor.domain.curve_rows import FEWEST_FOR_CURVES, GRID_POINTS, CurvesRow, PrevalenceRow
+from monitor.domain.curve_rows import FEWEST_FOR_CURVES, GRID_POINTS, GainCurvesRow, PrevalenceRow
 from monitor.domain.errors import InputRefused
 from monitor.domain.implausible_scores import implausible_scores
 from monitor.evaluation.designs import (
@@ -22,7 +22,7 @@ from monitor.evaluation.rows import LabeledRows
 from monitor.presentation.numbers import digits_text, interval_text, percent_text
 from monitor.presentation.reasons import worded
 from monitor.presentation.table import Table
-from monitor.report.curve_figures import OPERATING, Operating, draw_curves, draw_p3
+from monitor.report.curve_figures import OPERATING_WITH_GAIN, Operating, draw_curves, draw_p3
 from monitor.results.estimates import HEADLINE, Estimates
 from monitor.results.result import Picture
 from monitor.stats.core.counts import Interval
@@ -171,7 +171,7 @@ class Evaluation(Estimates):
     threshold: float | None
     strata: tuple[EvaluationStratum, ...]
     p3: PrevalenceRow
-    curves: CurvesRow | None
+    curves: GainCurvesRow | None
     reference: dict[str, int]
     warnings: tuple[str, ...]
 
@@ -225,16 +225,9 @@ class Evaluation(Estimates):
             case "intervals":
                 return Estimates.plot(self)
             case "prevalence":
-                drawn = draw_p3(
-                    self.p3,
-                    title="Precision at other prevalences",
-                    read_at="the population",
-                    basis="",
-                    band="credible band",
-                )
-                return Picture(drawn)
+                return Picture(draw_p3(self.p3, title="Precision at other prevalences"))
             case "curves" if self.curves is not None:
-                rates = {name: self.ends(name) for name in OPERATING}
+                rates = {name: self.ends(name) for name in OPERATING_WITH_GAIN}
                 drawn = draw_curves(
                     self.curves,
                     title="What other thresholds would do",
@@ -318,7 +311,7 @@ def evaluate_rows(rows: LabeledRows, drawn: EvaluationSample, *, level: float = 
     )
 
 
-def _curves(rows: LabeledRows, design: EvaluationDesign, level: float) -> CurvesRow | None:
+def _curves(rows: LabeledRows, design: EvaluationDesign, level: float) -> GainCurvesRow | None:
     positive = int(rows.positive.sum())
     if rows.score is None or min(positive, len(rows) - positive) < FEWEST_FOR_CURVES:
         return None
@@ -329,7 +322,7 @@ def _curves(rows: LabeledRows, design: EvaluationDesign, level: float) -> Curves
         level=level,
         rng=np.random.default_rng(SEED),
     )
-    return CurvesRow.of(bands, design.items)
+    return GainCurvesRow.of(bands, design.items)
 
 
 def _score_warnings(rows: LabeledRows) -> list[str]:
@@ -339,7 +332,7 @@ def _score_warnings(rows: LabeledRows) -> list[str]:
     return [] if fault is None else [fault]
 
 
-def _order_warnings(curves: CurvesRow | None) -> list[str]:
+def _order_warnings(curves: GainCurvesRow | None) -> list[str]:
     if curves is None or curves.roc_area[2] >= _CHANCE:
         return []
     return [

@@ -1,4 +1,4 @@
-"""Curves: precision against the prevalence, and ROC, precision-recall and its gain."""
+"""Curves: ROC and precision-recall; of evaluations its gain too, and P3."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from monitor.domain.curve_rows import CurveRow, CurvesRow, PrevalenceRow
+from monitor.domain.curve_rows import CurveRow, CurvesRow, GainCurvesRow, PrevalenceRow
 from monitor.domain.report import RoundReport
 from monitor.drawing import legend
 from monitor.drawing.legend import Key
-from monitor.drawing.panel import DASHED, DOTTED, Box, Panel
+from monitor.drawing.panel import DOTTED, Box, Panel
 from monitor.drawing.scales import Linear, Log
 from monitor.drawing.svg import QUIET, picture, text_at
 from monitor.presentation.numbers import digits_text, percent_text
@@ -19,41 +19,25 @@ if TYPE_CHECKING:
     Triple = tuple[float, float, float]
     Drawing = Callable[[Box], list[str]]
 
-OPERATING = ("fpr", "recall", "precision", "recall_gain", "precision_gain")
-"""Metrics that say where a classifier stands in the three curves."""
+OPERATING = ("fpr", "recall", "precision")
+"""Metrics that say where a classifier stands in the curves of a round."""
+
+OPERATING_WITH_GAIN = (*OPERATING, "recall_gain", "precision_gain")
+"""Those that say it in the curves of an evaluation."""
 
 # Okabe and Ito's colours, which the colour-blind can distinguish; shape and line differ as well
 _CURVE = "#0072B2"
 _NOW = "#D55E00"
-_LIMIT = "#B34700"
 _LEAST_AXIS = 1e-6
-_P3 = "Precision at other prevalences (P3)"
 _WIDTH, _HEIGHT = 330.0, 305.0  # points of one curve, whose words can be read on a phone
 _HEAD, _FOOT = 26.0, 12.0  # of the title, and of a footnote
 
 
-def p3_svg(report: RoundReport) -> bytes | None:
-    """Draw precision against the prevalence; None if the report has no such curve."""
-    if report.p3 is None:
-        return None
-    return draw_p3(
-        report.p3,
-        title=f"{report.monitor}, round {report.round}: precision at other prevalences",
-        read_at="this window",
-        basis=", with earlier rounds",
-        band="band of calibrated pooling",
-        limit=report.limit("precision"),
-    )
-
-
 def single_curves(report: RoundReport) -> list[bytes]:
-    """Draw each curve by itself, P3 first."""
-    drawn: dict[str, Drawing] = {}
-    if report.p3 is not None:
-        p3, limit = report.p3, report.limit("precision")
-        drawn[_P3] = lambda box: _p3(p3, box, read_at="this window", limit=limit)
-    if report.curves is not None:
-        drawn |= _drawings(report.curves, _operating(report))
+    """Draw each curve by itself."""
+    if report.curves is None:
+        return []
+    drawn = _drawings(report.curves, _operating(report))
     source = f"{report.monitor}, round {report.round}"
     return [
         picture((_WIDTH, _HEIGHT), f"{source}: {name}", "", draw(_box(0, 0)))
@@ -61,24 +45,16 @@ def single_curves(report: RoundReport) -> list[bytes]:
     ]
 
 
-def draw_p3(
-    p3: PrevalenceRow,
-    *,
-    title: str,
-    read_at: str,
-    basis: str,
-    band: str,
-    limit: float | None = None,
-) -> bytes:
-    """Draw a P3 curve; the words say where it was read, on what it rests, and what its band is."""
+def draw_p3(p3: PrevalenceRow, *, title: str) -> bytes:
+    """Draw the P3 curve of a population."""
     footnotes = (
-        f"TPR {digits_text(*p3.tpr)}, FPR {digits_text(*p3.fpr)}{basis}",
-        f"{p3.level:.0%} {band} at each prevalence",
+        f"TPR {digits_text(*p3.tpr)}, FPR {digits_text(*p3.fpr)}",
+        f"{p3.level:.0%} credible band at each prevalence",
     )
-    return _picture(title, footnotes, [lambda box: _p3(p3, box, read_at=read_at, limit=limit)])
+    return _picture(title, footnotes, [lambda box: _p3(p3, box)])
 
 
-def _p3(p3: PrevalenceRow, box: Box, *, read_at: str, limit: float | None) -> list[str]:
+def _p3(p3: PrevalenceRow, box: Box) -> list[str]:
     panel = Panel(box, Log(p3.curve.x[0], p3.curve.x[-1], percent_text), Linear(0, 1))
     panel.grid()
     now, low, high = p3.prevalence
@@ -88,14 +64,11 @@ def _p3(p3: PrevalenceRow, box: Box, *, read_at: str, limit: float | None) -> li
     _draw_point(panel, p3.prevalence, p3.value)
     keys = [
         Key("band", _CURVE, "precision"),
-        Key("point", _NOW, f"{read_at}: prevalence {percent_text(now)}"),
+        Key("point", _NOW, f"the population: prevalence {percent_text(now)}"),
     ]
-    if limit is not None:
-        panel.across(limit, _LIMIT, 1.3, DASHED)
-        keys.append(Key("line", _LIMIT, "limit", DASHED))
     panel.axes()
     panel.names("prevalence of actual positives", "Precision")
-    panel.title(_P3)
+    panel.title("Precision at other prevalences (P3)")
     return [*panel.shapes(), *_legend(keys, box)]
 
 
@@ -109,7 +82,7 @@ def _legend(keys: list[Key], box: Box) -> list[str]:
 
 
 def curves_svg(report: RoundReport) -> bytes | None:
-    """Draw the three curves; None if the report has none."""
+    """Draw the curves side by side; None if the report has none."""
     curves = report.curves
     if curves is None:
         return None
@@ -148,22 +121,24 @@ class Operating(NamedTuple):
 def draw_curves(
     curves: CurvesRow, *, title: str, labels: str, weighted_to: str, operating: Operating
 ) -> bytes:
-    """Draw the three curves; the words say which labels they are of, and weighted back to what."""
+    """Draw the curves; the words say which labels they are of, and weighted back to what."""
     point, low, high = map(percent_text, curves.prevalence)
     footnote = (
         f"from {curves.labeled:,} labels {labels}, {curves.positive:,} of them positive, "
-        f"weighted back to {weighted_to} · precision and gains hold for the prevalence "
+        f"weighted back to {weighted_to} · precision holds for the prevalence "
         f"{point} ({low} to {high}) · {curves.level:.0%} credible bands at each place"
     )
     return _picture(title, (footnote,), _drawings(curves, operating).values())
 
 
 def _drawings(curves: CurvesRow, operating: Operating) -> dict[str, Drawing]:
-    return {
+    drawn: dict[str, Drawing] = {
         "ROC": lambda box: _roc(curves, operating, box),
         "Precision-recall": lambda box: _precision_recall(curves, operating, box),
-        "Precision-recall-gain": lambda box: _gain(curves, operating, box),
     }
+    if isinstance(curves, GainCurvesRow):
+        drawn["Precision-recall-gain"] = lambda box: _gain(curves, operating, box)
+    return drawn
 
 
 def _roc(curves: CurvesRow, operating: Operating, box: Box) -> list[str]:
@@ -188,7 +163,7 @@ def _precision_recall(curves: CurvesRow, operating: Operating, box: Box) -> list
     return _with_operating(panel, operating, "precision-recall", x, y)
 
 
-def _gain(curves: CurvesRow, operating: Operating, box: Box) -> list[str]:
+def _gain(curves: GainCurvesRow, operating: Operating, box: Box) -> list[str]:
     gain = curves.gain
     short = CurveRow(**{name: _shortfall(values) for name, values in gain.model_dump().items()})
     across, up = (

@@ -14,7 +14,7 @@ import structlog
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.report import RoundReport
-from monitor.report.curve_figures import curves_svg, p3_svg
+from monitor.report.curve_figures import curves_svg
 from monitor.report.figures import timeline_svg
 from monitor.report.html import FILE, report_html
 from monitor.tracking import values
@@ -87,7 +87,6 @@ def timeline_picture(run_id: str) -> str:
 def _figures(report: RoundReport) -> dict[str, bytes]:
     drawn = {
         _TIMELINE: timeline_svg(report),
-        "p3_curve.svg": p3_svg(report),
         "curves.svg": curves_svg(report),
     }
     return {name: figure for name, figure in drawn.items() if figure is not None}

@@ -12,11 +12,10 @@ from monitor.stats.design.allocation import allocate
 from monitor.stats.drift.attribution import precision_change
 from monitor.stats.estimation.paired import compare
 from monitor.stats.estimation.posterior import estimates
-from monitor.stats.estimation.prevalence import prevalence_curve
 from monitor.stats.history.robust_mixture import ROBUST_WEIGHT
 
 FROZEN = {"schedule": {"cron": "0 6 * * MON"}, "deadline": "5d", "late_labels": "90d"}
-OF_ROUNDS = (*(allocate, compare, curve_bands, estimates, precision_change, prevalence_curve),)
+OF_ROUNDS = (*(allocate, compare, curve_bands, estimates, precision_change),)
 
 
 @pytest.mark.parametrize("level", [0.9, "0.95", None])

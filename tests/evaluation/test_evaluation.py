@@ -67,7 +67,6 @@ def test_the_figures_say_what_they_are_of(found):
 
     assert p3.title == "Precision at other prevalences"
     assert "credible band" in p3.description
-    assert "earlier rounds" not in p3.description
     assert "from 2,000 labels of the set, 884 of them positive" in curves.description
     assert "weighted back to the population" in curves.description
 

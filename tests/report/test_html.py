@@ -20,7 +20,7 @@ from monitor.report.html import policy, report_html
 from tests.service.pages.hostile import HOSTILE
 from tests.tracking.reports import make_report, segments, slot_of, strata
 from tests.tracking.test_challenger import challenger, comparison
-from tests.tracking.test_curve_figures import CURVES, P3
+from tests.tracking.test_curve_figures import CURVES
 
 MOST_BYTES = 500_000
 NEXT = NextRoundRow(slot=slot_of(31), max_labels=600, margins={"precision": 0.05}, hours=120)
@@ -78,7 +78,6 @@ class Page(HTMLParser):
 def whole(number=30, **changes):
     """A report that has every part."""
     parts = {
-        "p3": P3,
         "curves": CURVES,
         "segments": segments(),
         "next_round": NEXT,

@@ -9,7 +9,7 @@ from monitor.report.html import report_html
 from tests.service.pages.browsers import chromium
 from tests.tracking.conftest import handler_for, the_run
 from tests.tracking.reports import ROUND, make_effect, make_report, segments
-from tests.tracking.test_curve_figures import CURVES, P3
+from tests.tracking.test_curve_figures import CURVES
 
 pytestmark = pytest.mark.server
 
@@ -22,7 +22,7 @@ def html_of(client, run, folder):
 def test_the_report_of_the_newest_version_is_a_file_and_the_same_bytes_when_written_again(
     handler, client, prefix, mlflow_url, tmp_path
 ):
-    report = make_report(12, p3=P3, curves=CURVES)
+    report = make_report(12, curves=CURVES)
     handler.deliver(make_effect(ROUND, report))
     first = html_of(client, the_run(client, f"{prefix}/mail-travel"), tmp_path / "first")
 
@@ -59,7 +59,7 @@ def test_the_link_in_the_description_opens_the_report_which_runs_nothing(
     handler, client, prefix, mlflow_url
 ):
     hostile = "<img src=x onerror=document.title='ran'>"
-    report = make_report(12, p3=P3, curves=CURVES, segments=segments((hostile,), (hostile,)))
+    report = make_report(12, curves=CURVES, segments=segments((hostile,), (hostile,)))
     handler.deliver(make_effect(ROUND, report))
     info = the_run(client, f"{prefix}/mail-travel").info
 

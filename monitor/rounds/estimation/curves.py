@@ -1,4 +1,4 @@
-"""What a version shows besides its numbers: cause of a change, P3 curve, curves, score order."""
+"""What a version shows besides its numbers: cause of a change, curves, score order."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from monitor.domain.curve_rows import FEWEST_FOR_CURVES, GRID_POINTS, CurvesRow, PrevalenceRow
+from monitor.domain.curve_rows import FEWEST_FOR_CURVES, GRID_POINTS, CurvesRow
 from monitor.domain.report import CauseRow
 from monitor.domain.sample_settings import Sample
 from monitor.presentation.alerts import cause_sentence
 from monitor.presentation.notices import THIS_ROUND, inverted_sentence, last_rounds
 from monitor.rounds.estimation.batch import Estimates, HistoryBatch, Member
-from monitor.rounds.estimation.estimate import RoundEstimate
 from monitor.rounds.estimation.history import cells_to_pool
 from monitor.rounds.estimation.tally import Counted, Tally
 from monitor.stats.core.counts import Counts, Interval, side_by_side, summed
-from monitor.stats.core.draws import Draws, draw, round_posterior
+from monitor.stats.core.draws import draw, round_posterior
 from monitor.stats.core.metrics import Matrix
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.core.scaled_matrix import scaled_matrix
@@ -26,7 +25,6 @@ from monitor.stats.curves.curve_draws import curve_bands
 from monitor.stats.drift.attribution import PrecisionChange, Working, precision_change
 from monitor.stats.estimation.cell_matrix import cell_posterior, class_sizes, weighted_matrix
 from monitor.stats.estimation.grouped_cells import grouped_cells
-from monitor.stats.estimation.prevalence import prevalence_curve
 from monitor.storage.database import Database
 from monitor.storage.labels.round_labels import RoundLabels, read_labels
 from monitor.storage.rounds import round_store
@@ -51,7 +49,6 @@ class Pictures(NamedTuple):
     """
 
     cause: CauseRow | None = None
-    p3: PrevalenceRow | None = None
     curves: CurvesRow | None = None
 
 
@@ -64,35 +61,21 @@ def with_pictures(batch: HistoryBatch, estimates: Estimates) -> Estimates:
                 member,
                 batch.labels[member.round.id],
                 batch.before(index),
-                estimates[member.round.id],
             ),
         )
         for index, member in enumerate(batch.affected)
     }
 
 
-def _pictures(
-    member: Member, labels: RoundLabels, earlier: Sequence[Counted], estimate: RoundEstimate
-) -> Pictures:
+def _pictures(member: Member, labels: RoundLabels, earlier: Sequence[Counted]) -> Pictures:
     round_ = member.round
     seed = round_.sobol_seed
     by_class = cells_to_pool(member.tally.frame, round_.settings.sample) is not None
-    draws = draw(estimate.pooled, seed=seed, points=POINTS, size=estimate.size)
     return Pictures(
         cause=precision_cause(member.tally, earlier, seed=seed, cells=by_class),
-        p3=_p3(member.tally, estimate, draws),
         # No label changed: only earlier rounds did, and curves are of this round alone.
         curves=_curves(round_, labels, seed) if round_.is_changed else None,
     )
-
-
-def _p3(now: Tally, estimate: RoundEstimate, draws: Draws) -> PrevalenceRow | None:
-    counts = now.counts
-    labeled = [counts.labeled[chosen].any() for chosen in (counts.is_flagged, ~counts.is_flagged)]
-    if not all(labeled):
-        return None
-    curve = prevalence_curve(draws.rate_matrix(estimate.size), scaled=estimate.scaled)
-    return PrevalenceRow.of(curve)
 
 
 def _curves(round_: Round, labels: RoundLabels, seed: int) -> CurvesRow | None:

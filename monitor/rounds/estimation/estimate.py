@@ -50,15 +50,12 @@ from week to week with a standard deviation of .03 alerts rarely (benchmarks/pro
 class RoundEstimate:
     """All that is computed for one version of a round.
 
-    ``pooled`` is what intervals with earlier rounds come from, ``scaled`` the matrix that points
-    are read off, ``size`` the items of the strata that were pooled. ``proposed_unlabeled`` are the
-    missing answers of the rounds that limits are proposed by.
+    ``pooled`` is what intervals with earlier rounds come from, ``proposed_unlabeled`` the missing
+    answers of the rounds that limits are proposed by.
     """
 
     rows: list[ReportedEstimate]
     pooled: JointPosterior
-    size: NDArray[np.int64]
-    scaled: Matrix
     readings: list[LimitEvidence]
     proposed_limits: dict[str, float] = field(default_factory=dict)
     proposed_unlabeled: int = 0
@@ -120,8 +117,6 @@ def estimate_round(
             *reported_rows(with_history, corners),
         ],
         pooled=pooled,
-        size=history.now.size,
-        scaled=scaled,
         readings=[
             *classifier_evidence(evidence, before, launch, settings),
             *judge_evidence(evidence[-1], before, settings.limits),

@@ -26,15 +26,12 @@ def scene(database):
 def test_a_closed_round_reports_its_curves_and_the_prevalence_they_hold_for(scene):
     report = scene.round_report(1)
 
-    curves, p3 = report.curves, report.p3
+    curves = report.curves
     assert curves.labeled == sum(row.labeled for row in report.strata) == 300
     assert curves.positive == sum(row.positive for row in report.strata)
     assert all(len(getattr(curves.roc, name)) == 41 for name in ("x", "point", "low", "high"))
     own = report.estimate("prevalence", basis="round", estimand="rate")
     assert curves.prevalence[0] == pytest.approx(own.point, abs=0.005)
-    assert p3.value[0] == pytest.approx(
-        report.estimate("precision", basis="pooled", estimand="rate").point, abs=0.005
-    )
     assert report.cause is None
     assert len(report.model_dump_json(exclude={"estimates"})) < 10_000  # a metric more is fine
     assert report.pooled_coverage == POOLED_COVERAGE
@@ -99,7 +96,6 @@ def test_a_round_that_only_carries_a_late_label_keeps_the_curves_it_has(scene):
     assert first.version == second.version == 2
     assert first.curves is not None
     assert second.curves is None
-    assert second.p3 is not None
     assert second.cause is not None
 
 
