@@ -117,7 +117,7 @@ class LabelsUnavailable(TryLater):
 
 
 class RegistryUnavailable(TryLater):
-    """MLflow did not tell which version of a model an alias names; no round waits for it."""
+    """MLflow did not answer which version an alias names; no round waits for it."""
 
 
 class JudgeUnavailable(TryLater):

@@ -222,12 +222,7 @@ class ReadsTruth(Protocol):
 
 
 class Aliases(Protocol):
-    """Where registered models are.
-
-    ``is_cheap`` says that a look takes one request, so that there may be one at every pass.
-    """
-
-    is_cheap: bool
+    """Where registered models are."""
 
     def version_of(self, model: str) -> str | None:
         """Find which version a URI such as ``models:/mail@champion`` names; None: it names none.

@@ -1,26 +1,18 @@
-"""Registered models: their URIs, and which version an alias named for a window.
-
-MLflow does not keep when an alias was moved: a move lies between the last look that found the old
-version and the first that found the new one.
-"""
+"""Registered models: their URIs, versions and aliases."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
-from monitor.domain.model import Window
+from monitor.domain.setting_types import Settings
 
 MODEL_URI = re.compile(r"models:/(?P<name>[^/@]+)(?:/(?P<version>\d+)|@(?P<alias>[^/@]+))")
 
 NAMES_NONE = frozenset({"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"})
 """MLflow's own words where a model, or an alias of it, is not there."""
-
-SHORT = 0.01
-"""Share of a window up to which predictions of another version are left out of account: no look
-finds the very moment, and many move an alias just when a window ends."""
 
 _WHOLE = re.compile(r"(-?\d+)([.]0)?")
 
@@ -49,77 +41,22 @@ def alias_of(uri: str | None) -> Alias | None:
     return Alias(parts["name"], parts["alias"]) if parts and parts["alias"] else None
 
 
-@dataclass(frozen=True, slots=True)
-class AliasObservation:
-    """Consecutive looks at an alias that found the same version; None if it named none."""
+class AliasRead(Settings):
+    """What an alias named when a round was opened; a ``version`` of None: nothing.
 
-    version: str | None
-    first_at: datetime
-    last_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class AliasMove:
-    """An alias that began to name another version between two looks."""
-
-    before: str
-    now: str
-    after: datetime
-    by: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class NamedVersions:
-    """What an alias named for a window, as far as the looks at it tell.
-
-    ``versions``: more than one, in order, where it did or may have moved inside the window; none if
-    it never named any. ``is_removed``: the last look found that it names none any more. ``ever``:
-    all that it was found to name, at any time.
+    ``problem`` is why it could not be read.
     """
 
-    versions: tuple[str, ...] = ()
-    moves: tuple[AliasMove, ...] = ()
-    last_check: datetime | None = None
-    is_removed: bool = False
-    ever: frozenset[str] = frozenset()
+    version: str | None = None
+    problem: str | None = None
 
 
-def named_in(window: Window, observations: Sequence[AliasObservation]) -> NamedVersions:
-    """Find which versions an alias named for a window.
+class NamedVersion(NamedTuple):
+    """The version that an alias named when the round of a slot was opened."""
 
-    What is before the first look counts as the version that it found, after the alias was deleted
-    as the last.
-    """
-    if not observations:
-        return NamedVersions()
-    moves = _moves(observations)
-    slack = SHORT * (window.end - window.start)
-    over = [move for move in moves if move.by <= window.start + slack]
-    inside = [move for move in moves[len(over) :] if move.after < window.end - slack]
-    names = [*(move.before for move in moves), *_last_name(observations)]
-    return NamedVersions(
-        versions=tuple(names[len(over) : len(over) + len(inside) + 1]),
-        moves=tuple(inside),
-        last_check=observations[-1].last_at,
-        is_removed=observations[-1].version is None,
-        ever=frozenset(names),
-    )
-
-
-def _moves(observations: Sequence[AliasObservation]) -> list[AliasMove]:
-    moves: list[AliasMove] = []
-    before: AliasObservation | None = None
-    for scan in observations:
-        if scan.version is None:
-            continue
-        if before is not None and before.version is not None and before.version != scan.version:
-            moves.append(AliasMove(before.version, scan.version, before.last_at, scan.first_at))
-        before = scan
-    return moves
-
-
-def _last_name(observations: Sequence[AliasObservation]) -> list[str]:
-    return [scan.version for scan in observations if scan.version is not None][-1:]
+    slot: datetime
+    read_at: datetime
+    version: str
 
 
 def spellings(version: str | None) -> tuple[str | None, ...]:

@@ -27,6 +27,7 @@ from monitor.domain.challenger import Challenger
 from monitor.domain.judge import AnyJudge, Judge, OnDemandJudge
 from monitor.domain.label_parts import Rule, column_classes, parts_of
 from monitor.domain.ports import utc_now
+from monitor.domain.registered import AliasRead
 from monitor.domain.sample_settings import Sample
 from monitor.domain.setting_types import Duration, Settings, Share, TimeZone
 
@@ -295,6 +296,7 @@ class RoundSettings(Settings):
     """
 
     model: str | None = None
+    alias: AliasRead | None = None
     threshold: float | None = None
     challenger: Challenger | None = None
     judge: AnyJudge | None = None

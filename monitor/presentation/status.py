@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
 from monitor.domain.alerting import LEARNING_ROUNDS, StoredAlert
-from monitor.domain.registered import AliasObservation
 from monitor.domain.report import Attention, EstimateRow, Matter
 from monitor.domain.settings import LimitSide
 from monitor.presentation.estimates import answered_at_random_text
@@ -174,12 +173,6 @@ def upcoming_line(rounds: int, last: int, due: datetime) -> str:
 def untagged_line(why: str) -> str:
     """Describe why the registered model does not carry the tags of the last round."""
     return f"the model is not tagged: {why}"
-
-
-def last_named_line(model: str, observation: AliasObservation) -> str:
-    """Describe which version an alias named when it was last looked at."""
-    version = "no version" if observation.version is None else f"version {observation.version}"
-    return f"{model} named {version} at the last look, {minute_text(observation.last_at)} UTC"
 
 
 def row_lines(issues: Mapping[str, tuple[int, bool]]) -> list[str]:

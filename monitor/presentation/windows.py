@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from monitor.domain.block import Block
 from monitor.domain.model import Frame, UsualRate, Window
-from monitor.domain.registered import NamedVersions
+from monitor.domain.registered import NamedVersion
 from monitor.domain.values import listed
 from monitor.fixed_text import significant_text
 from monitor.presentation.numbers import minute_text, percent_text, span_text
@@ -201,34 +201,28 @@ def many_late_rows_sentence(number: int, rows: int, late: int) -> str:
     return f"{late_rows_sentence(number, late)}, to {rows} that it saw (is schedule.lag too short?)"
 
 
-def alias_moved_sentence(alias: str, named: NamedVersions) -> str:
-    """State that a window is of several versions of a model, and what would part them."""
-    times = ", then ".join(
-        f"from version {move.before} to {move.now} between {minute_text(move.after)} and "
-        f"{minute_text(move.by)} UTC"
-        for move in named.moves
-    )
+def alias_moved_sentence(alias: str, before: NamedVersion, after: NamedVersion) -> str:
+    """State that a window is of two versions of a model, and what would separate them."""
     return (
-        f"the alias {alias} moved {times}, so the predictions may be of both versions; the round "
-        "is estimated by itself and pooled with neither (a column for source.model_version would "
-        "tell them apart)"
+        f"the alias {alias} moved from version {before.version} to {after.version} between "
+        f"{minute_text(before.read_at)} and {minute_text(after.read_at)} UTC, so the predictions "
+        "may be of both versions; the round is estimated by itself and pooled with neither (a "
+        "column for source.model_version would tell them apart)"
     )
 
 
-def alias_unknown_sentence(alias: str, named: NamedVersions, why_not: str | None) -> str:
-    """State that nobody knows whether the alias still named the version that it named last."""
-    if named.last_check is None or not named.versions:
-        taken = "and never was, so no version is known"
-    else:
-        taken = (
-            f"since {minute_text(named.last_check)} UTC, so the round is taken to be of version "
-            f"{named.versions[-1]}, which it named then"
-        )
-    because = f": {why_not}" if why_not else ""
-    return f"the alias {alias} could not be looked up {taken}{because}"
+def alias_unknown_sentence(alias: str, last: NamedVersion | None, problem: str | None) -> str:
+    """State that the alias could not be read, and which version the round is taken to be of."""
+    taken = (
+        "so no version is known"
+        if last is None
+        else f"so the round is taken to be of version {last.version}, which it named "
+        f"{minute_text(last.read_at)} UTC"
+    )
+    return f"the alias {alias} could not be read, {taken}{f': {problem}' if problem else ''}"
 
 
-def alias_removed_sentence(alias: str, named: NamedVersions) -> str:
+def alias_removed_sentence(alias: str, last: NamedVersion | None) -> str:
     """Return the sentence that the alias names no version any more."""
-    last = f"; version {named.versions[-1]} counts, which it named last" if named.versions else ""
-    return f"the alias {alias} names no version{last}: set it again, or name a version in `model`"
+    counts = "" if last is None else f"; version {last.version} counts, which it named last"
+    return f"the alias {alias} names no version{counts}: set it again, or name a version in `model`"

@@ -24,7 +24,6 @@ from monitor.rounds.claims import let_claims_run_out
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.delivery import Delivered, deliver, retire_orphans
 from monitor.rounds.opening.removed_monitors import end_removed_monitors, forget_removed_monitors
-from monitor.rounds.sampling.aliases import check_aliases
 from monitor.service import signals
 from monitor.service.change_detection import ChangeDetector, MonitorScan, last_ones
 from monitor.service.imports import broken_import, end_for, import_for_workers
@@ -118,9 +117,8 @@ def one_pass(
     before_check: Called with each monitor that is looked at, before it is.
     """
     idle = idle or ChangeDetector(application.database, application.clock)
-    errors = check_aliases(monitors)
     others, interrupted = last_ones(idle.needed(monitors))
-    errors |= _check(idle, others, before_check)
+    errors = _check(idle, others, before_check)
     tidy(application)
     delivered = deliver_all(application)
     if interrupted:
@@ -241,10 +239,9 @@ class MonitorWork:
         )
 
     def mlflow(self) -> None:
-        """Check what aliases in MLflow name, and deliver its effects."""
+        """Deliver its effects to MLflow."""
         heartbeat = self.running.pulse
         self.running.check_store()
-        check_aliases(self.running.application.monitors)
         self._mlflow.deliver(self.running.application, lambda: heartbeat.beat("mlflow"))
 
     def stop(self) -> None:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 OBSTACLES = frozenset(
     {
         "alerts not kept up",
-        "alias not looked up",
         "monitor not looked at",
         "monitor stopped",
         "not delivered",

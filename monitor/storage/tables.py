@@ -470,15 +470,6 @@ concerns = define_table(
     comment="What about a round needs somebody's attention, though it goes on.",
 )
 
-alias_observations = define_table(
-    "alias_looks",
-    Column("id", BigId, primary_key=True, autoincrement=True),
-    Column("model", Text, nullable=False, index=True),
-    Column("version", Text),  # null: it named none
-    *required(UtcDateTime, "first_at", "last_at"),
-    comment="Which version an alias such as models:/mail@champion named, from look to look.",
-)
-
 challenger_sizes = define_table(
     "challenger_sizes",
     Column("round_id", ForeignKey("rounds.id"), primary_key=True),

@@ -22,18 +22,15 @@ from monitor.domain.adapters import LoginSite
 from monitor.domain.errors import DeliveryFailed, MonitorError, TryLater
 from monitor.domain.people import Role
 from monitor.domain.ports import Checkable
-from monitor.domain.registered import alias_of
 from monitor.labeling.column import ColumnLabeler
 from monitor.labeling.page_settings import PageSettings
 from monitor.presentation.forecasts import assured_text, smallest_drop_texts
-from monitor.presentation.status import last_named_line
 from monitor.rounds.forecast.simulate import detected_soon, expected_round
 from monitor.rounds.opening.removed_monitors import removed_monitors
 from monitor.rounds.opening.setting_changes import pending_changes
 from monitor.service.web.server import listening
 from monitor.stats.detection.power import WITHIN
 from monitor.storage import schema
-from monitor.storage.overview import alias_store
 from monitor.wiring import Application, check_labels, mlflow_handler
 
 if TYPE_CHECKING:
@@ -91,7 +88,7 @@ def checks(application: Application, config: Path) -> Iterator[Check]:
             yield from _forecast(context)
     reached = _tried("MLflow", partial(_mlflow, application))
     yield reached
-    yield from _aliases(application) if reached.problem else _models(application)
+    yield from () if reached.problem else _models(application)
     yield from _page_checks(application)
     for name in application.config.hooks:
         handler = application.handlers[name]
@@ -106,23 +103,6 @@ def _models(application: Application) -> Iterator[Check]:
         model = context.settings.round.model
         if model is not None:
             yield _tried(f"model of {context.settings.name}", partial(handler.check_model, model))
-
-
-def _aliases(application: Application) -> Iterator[Check]:
-    """Return what the aliases named last, which counts while MLflow is away."""
-    for context in application.monitors:
-        model = context.settings.round.model
-        if model is None or alias_of(model) is None:
-            continue
-        try:
-            with application.database.read() as connection:
-                warnings = alias_store.read_observations(connection, model)
-        except MonitorError:
-            return  # the store has a line of its own
-        if warnings:
-            yield Check(
-                f"model of {context.settings.name}", note=last_named_line(model, warnings[-1])
-            )
 
 
 def _forecast(context: MonitorContext) -> Iterator[Check]:

@@ -23,6 +23,7 @@ from monitor.presentation.moves import missed_reason
 from monitor.presentation.status import lost_round_line, restored_line
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.reporting.concerns import note
+from monitor.rounds.sampling.aliases import with_alias
 from monitor.rounds.sampling.window_scan import first_scan
 from monitor.storage.results.concern_store import DOUBT
 from monitor.storage.rounds import round_store, round_transitions
@@ -97,7 +98,7 @@ def open_due(context: MonitorContext) -> None:
         refuse_if_forgotten(context, newest, lost)
     if due:
         record_missed(context, due[:-1], due[-1])
-        _open(context, due[-1], context.settings.round, moves.DUE)
+        _open(context, due[-1], with_alias(context, context.settings.round), moves.DUE)
     context.newest_seen.note(newest, *due[-1:])
 
 
@@ -132,7 +133,7 @@ def open_slot(context: MonitorContext, slot: datetime, *, backfill: bool) -> int
     """Open the round of one slot; None if it has ended already, or has nothing to look at."""
     why = moves.BACKFILLED if backfill else moves.REQUESTED
     origin = {"origin": "backfill" if backfill else "by_hand"}
-    settings = context.settings.round.model_copy(update=origin)
+    settings = with_alias(context, context.settings.round.model_copy(update=origin))
     if not backfill:
         redo_abandoned(context, slot, settings, why)
     return _open(context, slot, settings, why)

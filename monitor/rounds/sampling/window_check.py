@@ -12,7 +12,7 @@ from monitor.domain.settings import RoundSettings
 from monitor.domain.slots import slots_after
 from monitor.presentation import setting_changes, windows
 from monitor.rounds.context import MonitorContext
-from monitor.rounds.sampling.aliases import find_versions
+from monitor.rounds.sampling.aliases import with_alias
 from monitor.rounds.sampling.baseline import doubts
 from monitor.rounds.sampling.first_phase import with_resolved_judge
 from monitor.rounds.sampling.plausibility import Concern, of_present_judge, refuse_unknown
@@ -104,7 +104,8 @@ def _by_today(
     differences: Sequence[str],
     why: str,
 ) -> DrawTrial:
-    trial = _trial(context, replace(round_, settings=_of_today(context, round_)), claim)
+    today = with_alias(context, _of_today(context, round_))
+    trial = _trial(context, replace(round_, settings=today), claim)
     sentence = setting_changes.drawn_by_today_sentence(differences, why)
     concern = Concern(TODAY, sentence, is_setting=True)
     return replace(trial, concerns=(*trial.concerns, concern), is_of_today=True)
@@ -126,7 +127,6 @@ def _of_today(context: MonitorContext, round_: Round) -> RoundSettings:
 
 
 def _check_window(context: MonitorContext, round_: Round) -> WindowCheck:
-    why_not = find_versions(context, round_)
     try:
         scan = _checked(context, round_)
         refuse_unknown(scan.frame, round_.settings)
@@ -141,7 +141,7 @@ def _check_window(context: MonitorContext, round_: Round) -> WindowCheck:
         return WindowCheck(None, str(error), public)
     # Not where the rows say which version made them.
     alias = scan.alias if scan.frame.model_version is None else None
-    unknown = () if alias is None else tuple(alias.concerns(why_not))
+    unknown = () if alias is None else tuple(alias.concerns())
     return WindowCheck(scan, fault, concerns=concerns, alias_concerns=unknown)
 
 

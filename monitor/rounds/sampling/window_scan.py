@@ -15,7 +15,7 @@ from monitor.domain.sample_settings import Sample
 from monitor.domain.settings import RoundSettings
 from monitor.presentation.windows import bad_rows_sentence, no_items_sentence, no_rows_sentence
 from monitor.rounds.context import MonitorContext
-from monitor.rounds.sampling.aliases import WatchedAlias, watched_alias
+from monitor.rounds.sampling.aliases import WindowAlias, window_alias
 from monitor.stats.design import score_bands
 from monitor.storage.results.past_counts import PastRound, read_past
 from monitor.storage.rounds.round_store import Round
@@ -38,7 +38,7 @@ class WindowScan:
     frame: Frame
     edges: BandEdges
     known: History | None
-    alias: WatchedAlias | None = None
+    alias: WindowAlias | None = None
 
     @property
     def version(self) -> str | None:
@@ -58,7 +58,7 @@ class WindowScan:
             return read_past(connection, self.known.id, before=round_.slot)
 
 
-def version_of(frame: Frame, alias: WatchedAlias | None) -> str | None:
+def version_of(frame: Frame, alias: WindowAlias | None) -> str | None:
     """Choose the model version of a window: what its rows say, else what the alias named."""
     if frame.model_version is not None or alias is None:
         return frame.model_version
@@ -79,7 +79,7 @@ def base_key(settings: RoundSettings) -> tuple[object, ...]:
 def scan_window(context: MonitorContext, round_: Round) -> WindowScan:
     """Scan with the newest history's bands; scan again only if the window belongs to another."""
     settings = round_.settings
-    alias = watched_alias(context, round_)
+    alias = window_alias(context, round_)
     with context.database.read() as connection:
         newest = _newest_history(connection, round_.monitor_id, settings)
     at_most = _candidates(settings)

@@ -28,6 +28,7 @@ from sqlalchemy import (
 from monitor.domain.judge import OnDemandJudge
 from monitor.domain.label_parts import COLUMN, parts_of
 from monitor.domain.model import Window
+from monitor.domain.registered import NamedVersion
 from monitor.domain.settings import Labeling, RoundSettings
 from monitor.domain.state import ENDED, RoundState
 from monitor.storage import queries
@@ -232,6 +233,24 @@ def newest_judged(connection: Connection, monitor_id: int, judge: OnDemandJudge)
         frozen["resolved"].as_string().is_not(None),
     )
     return None if newest is None else getattr(newest.settings.judge, "resolved", None)
+
+
+def named_versions(
+    connection: Connection, monitor_id: int, model: str | None
+) -> list[NamedVersion]:
+    """Read the versions that an alias named for the rounds of a monitor, in slot order.
+
+    That of a drawn round is the one that it was drawn for, where it is a single one.
+    """
+    c, frozen = rounds.c, rounds.c.settings
+    version = frozen["alias"]["version"].as_string()
+    query = select(c.slot, c.opened_at, version, c.registered)
+    query = query.where(c.monitor_id == monitor_id, frozen["model"].as_string() == model)
+    return [
+        NamedVersion(slot, opened_at, registered.rpartition("/")[2] if registered else version)
+        for slot, opened_at, version, registered in connection.execute(query.order_by(c.slot))
+        if version or registered
+    ]
 
 
 def newest_closed(connection: Connection, name: str, until: datetime) -> Round | None:
