@@ -59,8 +59,7 @@ LOWEST_TESTS = tests/cli/test_bad_arguments.py tests/cli/test_commands.py tests/
 	tests/hooks tests/labeling tests/plugins/evaluator tests/plugins/hooks tests/plugins/lake \
 	tests/service/pages/test_door.py \
 	tests/service/web tests/sources/test_duckdb.py tests/sources/test_duckdb_times.py tests/sources/sql \
-	tests/stats tests/storage tests/tracking \
-	--ignore=tests/sources/sql/test_compiled.py # the text of SQLAlchemy 2.1
+	tests/stats tests/storage tests/tracking
 
 # Older libraries use what newer ones of theirs call deprecated.
 test-lowest: $(LOWEST_VENV)/.ready

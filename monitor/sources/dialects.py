@@ -153,7 +153,7 @@ DIALECTS = {
         has_booleans=False,
         has_types=False,
     ),
-    # From here on compiled, not run: tests/sources/sql/compiled has what becomes of them.
+    # From here on the tests translate statements by sqlglot, and DuckDB executes them.
     "mysql": _mysql("utf8mb4_0900_bin", "max_execution_time = %(ms)d"),
     "redshift": replace(
         _POSTGRESQL,
@@ -208,8 +208,6 @@ DIALECTS = {
     ),
 }
 """How each database writes it, by the name of SQLAlchemy's dialect."""
-
-RUN = ("postgresql", "mariadb", "sqlite")  # Databases that the tests run
 
 
 def dialect_of(engine: EngineDialect) -> Dialect | None:

@@ -1,6 +1,7 @@
 """A database for each test of this folder; a test that uses ``place`` runs on all of them.
 
-One that is `also_in_files` runs on a file of DuckDB too.
+One that is `also_in_files` runs on a file of DuckDB too, and one that is `also_transpiled` on
+databases whose statements DuckDB executes.
 """
 
 import uuid
@@ -9,7 +10,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from tests.servers import mariadb
-from tests.sources.sql.databases import DATABASES, DuckdbPlace, Place
+from tests.sources.sql.databases import DATABASES, TRANSPILED, DuckdbPlace, Place
 
 
 @pytest.fixture
@@ -55,12 +56,28 @@ def pytest_generate_tests(metafunc):
         "place" in mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")
     )
     if "place" in metafunc.fixturenames and not is_given:
-        in_files = any(getattr(one, "in_files", False) for one in (metafunc.function, metafunc.cls))
-        places = [*DATABASES, "duckdb"] if in_files else DATABASES
+        marked = (metafunc.function, metafunc.cls)
+        places = [*DATABASES]
+        if any(getattr(one, "in_files", False) for one in marked):
+            places.append("duckdb")
+        if any(getattr(one, "is_transpiled", False) for one in marked):
+            places += TRANSPILED
         metafunc.parametrize("place", places, indirect=True)
 
 
 @pytest.fixture
-def place(request):
+def transpiled():
+    """What makes a place of a database without a server, by its name and a file of DuckDB."""
+    pytest.importorskip("sqlglot", reason="make .venv/.ready-dev installs it")
+    from tests.sources.sql.transpiled import TranspiledPlace  # noqa: PLC0415  as it needs sqlglot
+
+    return TranspiledPlace
+
+
+@pytest.fixture
+def place(request, tmp_path):
+    if request.param in TRANSPILED:
+        make = request.getfixturevalue("transpiled")
+        return make(request.param, tmp_path / "predictions.duckdb")
     named = {"postgresql": "postgres"}.get(request.param, request.param)
     return request.getfixturevalue(f"{named}_place")

@@ -24,11 +24,19 @@ DATABASES = [
     pytest.param("postgresql", marks=pytest.mark.postgresql),
     pytest.param("mariadb", marks=pytest.mark.mariadb),
 ]
+TRANSPILED = ("mysql", "redshift", "mssql", "snowflake", "bigquery", "databricks", "trino")
+"""Databases without a server here: DuckDB executes their statements (`TranspiledPlace`)."""
 
 
 def also_in_files(test):
     """Let a test, or a class of them, run on a file of DuckDB beside the databases."""
     test.in_files = True
+    return test
+
+
+def also_transpiled(test):
+    """Let a test, or a class of them, run on databases whose statements DuckDB executes."""
+    test.is_transpiled = True
     return test
 
 

@@ -4,19 +4,30 @@ import pytest
 
 from monitor.domain.model import BadRow
 from monitor.testing import ChallengerContract, JudgeContract, SourceContract
-from tests.sources.sql.databases import BY_COUNTRY, OnPlace, also_in_files, make_table, source_of
+from tests.sources.sql.databases import (
+    BY_COUNTRY,
+    TRANSPILED,
+    OnPlace,
+    also_in_files,
+    also_transpiled,
+    make_table,
+    source_of,
+)
 
 DECISIONS = {True: 80.0, False: 20.0, None: None}
+NO_NUMBERS = (BadRow.SCORE_NAN, BadRow.SCORE_INFINITE)
 IMPOSSIBLE = {
     "postgresql": (),
     "duckdb": (),
     "spark": (),
+    **dict.fromkeys(TRANSPILED, ()),
     "sqlite": (BadRow.SCORE_NAN,),  # which it stores as null
-    "mariadb": (BadRow.SCORE_NAN, BadRow.SCORE_INFINITE),
+    **dict.fromkeys(("mariadb", "mysql", "mssql"), NO_NUMBERS),
 }
 
 
 @also_in_files
+@also_transpiled
 class TestByThreshold(OnPlace, SourceContract):
     @pytest.fixture(autouse=True)
     def _impossible(self, place):
@@ -35,6 +46,7 @@ class TestByPredictedClass(TestByThreshold):
 
 
 @also_in_files
+@also_transpiled
 class TestChallengerByClass(OnPlace, ChallengerContract):
     def challenged_source(self, rows):
         make_table(self.place, rows, other="boolean")
@@ -51,6 +63,7 @@ class TestChallengerByScore(TestChallengerByClass):
 
 
 @also_in_files
+@also_transpiled
 class TestJudge(OnPlace, JudgeContract):
     def judged_source(self, rows):
         words = {True: "yes", False: "no", None: None}

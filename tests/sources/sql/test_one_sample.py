@@ -1,12 +1,17 @@
 """The same seed draws the same ids from every source, by md5 of seed and id."""
 
+import re
 import time
+from pathlib import Path
 
+import duckdb
 import pytest
 from sqlalchemy import create_engine, text
 
 from benchmarks import same_sample
+from monitor.sources.dialects import DIALECTS
 from tests.sources.prediction_files import WEEK
+from tests.sources.sql.databases import TRANSPILED
 
 ROWS = 30_000
 
@@ -36,6 +41,45 @@ def test_every_source_draws_the_same_sample(places, kind):
     assert set(frames) == {"postgresql", "mariadb", "sqlite"}
     for name, frame in frames.items():
         assert frame.strata == first.strata, name
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A file of DuckDB with a table of each kind of ids, and what DuckDB draws from files."""
+    folder = tmp_path_factory.mktemp("transpiled")
+    filled = same_sample.filled(folder, {}, 2_000)
+    path = folder / "same.duckdb"
+    with duckdb.connect(path) as connection:
+        for kind in filled:
+            connection.execute(f"create table {kind} as from '{folder}/{kind}.parquet'")
+    frames = {
+        kind: sources["duckdb"].scan(WEEK, same_sample.EDGES, 50, "s33d")
+        for kind, sources in filled.items()
+    }
+    return path, frames
+
+
+@pytest.mark.parametrize("kind", same_sample.KINDS)
+@pytest.mark.parametrize("name", TRANSPILED)
+def test_the_statements_of_a_database_without_a_server_draw_the_same_sample(
+    files, name, kind, transpiled
+):
+    path, frames = files
+    source = transpiled(name, path).source(table=kind, columns=same_sample.COLUMNS)
+
+    frame = source.scan(WEEK, same_sample.EDGES, 50, "s33d")
+
+    assert [len(part.candidates) for part in frame.strata] == [50] * 6
+    assert frame.strata == frames[kind].strata
+
+
+def test_every_database_of_the_docs_is_run_by_these_tests():
+    page = Path("docs/how-to/sources-sql.md").read_text()
+
+    named = re.findall(r"^\| .* \| `(\w+)[+:].*`", page, re.MULTILINE)
+
+    assert sorted(named) == sorted(DIALECTS)
+    assert sorted(named) == sorted(("postgresql", "mariadb", "sqlite", *TRANSPILED))
 
 
 @pytest.mark.postgresql

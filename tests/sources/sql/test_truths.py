@@ -6,11 +6,12 @@ from monitor.domain.errors import LabelsRefused, SourceUnavailable
 from monitor.domain.model import Answer
 from monitor.labeling.column import ColumnLabeler, ColumnSettings
 from tests.labeling.truth_contract import ASKED, TruthContract, found, tasks_of
-from tests.sources.sql.databases import BY_COUNTRY, make_table, source_of
+from tests.sources.sql.databases import BY_COUNTRY, also_transpiled, make_table, source_of
 
 KINDS = {"integer": "bigint", "boolean": "boolean"}
 
 
+@also_transpiled
 class TestTruths(TruthContract):
     table = "outcomes"
 
