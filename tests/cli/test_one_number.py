@@ -99,3 +99,13 @@ def test_views_have_the_numbers_that_show_prints(published):
             for basis, estimand in SHOWN.items():
                 ends = tuple(columns[f"{metric}_{basis}_{end}"] for end in ENDS)
                 assert ends == estimates[metric, basis, estimand]
+
+
+def test_compare_gives_the_classifier_as_it_is_the_intervals_that_show_prints(published):
+    estimates = shown(published, 3)
+
+    compared = published.as_json("compare", 3, "--threshold", 0.7)["metrics"]
+
+    for paired in compared:
+        ends = tuple(paired["first"][end] for end in ENDS)
+        assert ends == estimates[paired["metric"], "round", "window"]

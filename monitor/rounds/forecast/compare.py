@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isclose
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monitor.domain.errors import InputRefused
 from monitor.domain.implausible_scores import percent_fault
+from monitor.domain.report import find_row
 from monitor.domain.values import rounded_below
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample, scored_sample
+from monitor.stats.core.counts import Interval
 from monitor.stats.core.sample import LabeledSample
-from monitor.stats.estimation.paired import Comparison, compare, compare_threshold
+from monitor.stats.estimation.paired import Comparison, PairedMetric, compare, compare_threshold
 from monitor.storage.labels.round_labels import RoundLabels, read_labels
+from monitor.storage.results.estimate_store import read_estimates
 from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
@@ -74,7 +78,8 @@ def at_threshold(connection: Connection, round_: Round, threshold: float) -> Com
     if below is not None and below in sample.score:
         threshold = below  # as a model that writes 32-bit scores has it
     comparison = compare_threshold(sample, threshold, estimand="window", rng=_rng(round_))
-    return _compared(comparison, labels, sample.items, counted=False)
+    as_stored = _as_stored(connection, round_, comparison)
+    return _compared(as_stored, labels, sample.items, counted=False)
 
 
 def with_others(connection: Connection, round_: Round, others: Others) -> Compared:
@@ -101,7 +106,26 @@ def with_others(connection: Connection, round_: Round, others: Others) -> Compar
         )
     except ValueError as error:
         raise _refused(round_, error) from error
-    return _compared(comparison, labels, sample, counted=counted)
+    as_stored = _as_stored(connection, round_, comparison)
+    return _compared(as_stored, labels, sample, counted=counted)
+
+
+def _as_stored(connection: Connection, round_: Round, comparison: Comparison) -> Comparison:
+    """Give the classifier as it is the intervals that the round's estimates have.
+
+    Not where these are bounds for missing answers, or labels came since.
+    """
+    rows = read_estimates(connection, round_.id, round_.estimated_version)
+
+    def stored(paired: PairedMetric) -> PairedMetric:
+        row = find_row(rows, paired.metric, "round")
+        if row is None or row.ends is None or row.is_worst_case or paired.first is None:
+            return paired
+        interval = Interval(*row.ends)
+        same = isclose(interval.point, paired.first.point, rel_tol=1e-9)
+        return replace(paired, first=interval) if same else paired
+
+    return replace(comparison, metrics=tuple(map(stored, comparison.metrics)))
 
 
 def _compared(

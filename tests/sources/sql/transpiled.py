@@ -21,6 +21,7 @@ from sqlalchemy.sql import column
 from sqlalchemy.sql.compiler import IdentifierPreparer
 from sqlglot import ErrorLevel, exp
 
+from monitor.domain.errors import SourceRefused
 from monitor.sources.dialects import DIALECTS, Reading
 from monitor.sources.sql import SqlSource
 from monitor.sources.sql_table import TableInfo
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sqlalchemy.engine import Dialect
-    from sqlalchemy.sql import Executable
+    from sqlalchemy.types import TypeEngine
 
-_TYPES = {
+_TYPES: dict[str, TypeEngine[Any]] = {
     "VARCHAR": sql_types.String(),
     "BIGINT": sql_types.BigInteger(),
     "INTEGER": sql_types.Integer(),
@@ -117,7 +118,7 @@ class _Connection:
         self._name = name
         self._connection = connection
 
-    def execute(self, statement: Executable, *, execution_options: Any = None) -> Any:  # noqa: ARG002
+    def execute(self, statement: Any, *, execution_options: Any = None) -> Any:  # noqa: ARG002
         compiled = statement.compile(
             dialect=_ENGINES[self._name](), compile_kwargs={"render_postcompile": True}
         )
@@ -127,7 +128,7 @@ class _Connection:
         table = self._connection.sql(text, params=values).to_arrow_table()
         return [*zip(*(one.to_pylist() for one in table.columns), strict=True)]
 
-    def scalar(self, statement: Executable) -> Any:
+    def scalar(self, statement: Any) -> Any:
         rows = self.execute(statement)
         return rows[0][0] if rows else None
 
@@ -138,13 +139,17 @@ class TranspiledSource(SqlSource):
     @contextmanager
     def opened(self, window=None):  # noqa: ARG002
         url = self.database._url
-        with duckdb.connect(url.database, read_only=True) as connection:
+        with duckdb.connect(str(url.database), read_only=True) as connection:
             connection.execute("set TimeZone = 'UTC'")
             yield Reading(_Connection(url.drivername, connection), DIALECTS[url.drivername])
 
     def found(self, reading):
         connection = reading.connection._connection
-        described = connection.execute(f"describe {self.settings.table}").fetchall()
+        try:
+            described = connection.execute(f"describe {self.settings.table}").fetchall()
+        except duckdb.CatalogException as error:
+            message = f"{self.place}: there is no such table"
+            raise SourceRefused(message) from error
         types = {name: _TYPES.get(kind, sql_types.NullType()) for name, kind, *_ in described}
         clause = table_of(self.settings.table, *(column(*each) for each in types.items()))
         dialect = reading.dialect
