@@ -1,4 +1,4 @@
-"""A backup is of one moment; a store restored from it is made right again, and nothing is doubled.
+"""A backup is of one moment; a store restored from it says what it lost, and nothing is doubled.
 
 A folder as a user has it lives through weeks on a made-up clock that ends now: task files are
 filled, a hook listens, MLflow is a SQLite file. Then the store is put back to an earlier time;
@@ -9,7 +9,6 @@ import json
 import shutil
 import sqlite3
 import subprocess
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -31,9 +30,8 @@ from monitor.storage.labels import label_store
 from monitor.storage.results import alert_store
 from monitor.storage.rounds import round_store
 from monitor.tracking import values
-from monitor.tracking.connection import Connection
-from monitor.tracking.mlflow import FLEET_KEY, ROUND_KEY
-from monitor.tracking.shown import MlflowRuns
+from monitor.tracking.mlflow import ROUND_KEY
+from monitor.tracking.shown import RESTORED, MlflowRuns
 from tests.cli.workplace import Workplace
 from tests.coarse import coarsely  # noqa: F401  a fixture
 from tests.csv_files import read_rows, write_rows
@@ -200,18 +198,6 @@ class Shop:
         reports = [RoundReport.model_validate(each) for each in read]
         return {report.round: report for report in reports}
 
-    def fleet(self):
-        """Metrics of the monitor's long-lived run by name and round: the value that is on show."""
-        [run] = runs(self.folder, "monitor")
-        assert FLEET_KEY in run.data.tags
-        shown: dict[tuple[str, int], tuple[int, float]] = {}
-        with Connection(f"sqlite:///{self.folder}/mlflow.db", None, 60).open("runs") as client:
-            for name in run.data.metrics:
-                for point in client.get_metric_history(run.info.run_id, name):
-                    key = (name, point.step)
-                    shown[key] = max(shown.get(key, (0, 0)), (point.timestamp, point.value))
-        return run.data.tags, {key: value for key, (_, value) in shown.items()}
-
     def told_ids(self):
         """Ids of the notices that came, in their order."""
         return [headers["webhook-id"] for _, headers, _ in self.receiver.got]
@@ -267,23 +253,21 @@ def settle(shop):
 
 
 def assert_mlflow_is_right(shop):
-    """One live run per round, which shows the metrics of the store's last version."""
-    reports = shop.reports()
-    of_rounds = runs(shop.folder, "monitor/mail")
-    tags, fleet = shop.fleet()
-    keys = Counter(run.data.tags[ROUND_KEY] for run in of_rounds)
-    assert keys == Counter(report.round_key for report in reports.values())
-    by_key = {run.data.tags[ROUND_KEY]: run for run in of_rounds}
-    for report in reports.values():
-        run, wanted = by_key[report.round_key], values.metrics(report)
-        assert run.data.tags["monitor.version"] == str(report.version)
-        assert run.data.metrics == wanted
-        assert {name: fleet.get((name, report.round)) for name in wanted} == wanted
-    assert tags["monitor.round"] == str(max(reports))
-    assert tags["monitor.version"] == str(reports[max(reports)].version)
+    """One live run per round, which shows the metrics of the store's last version, or its loss."""
+    reports = {report.round_key: report for report in shop.reports().values()}
+    lost = {round_.number: round_.reason for round_ in shop.rounds() if round_.is_lost}
+    by_key = {run.data.tags[ROUND_KEY]: run for run in runs(shop.folder, "monitor/mail")}
+    assert len(by_key) == ROUNDS
+    for key, run in by_key.items():
+        number = int(run.data.tags["monitor.round"])
+        if number in lost:
+            assert run.data.tags[RESTORED] == lost[number]
+        else:
+            assert run.data.metrics == values.metrics(reports[key])
+            assert run.data.tags["monitor.version"] == str(reports[key].version)
 
 
-def test_lost_rounds_are_done_again_and_an_alert_that_fired_in_them_fires_again(shop):
+def test_lost_rounds_are_recorded_and_an_alert_that_fired_in_them_ends(shop):
     """And nothing is skipped before somebody ran the command."""
     before = live_through(shop, [0.9, 0.9, 0.1, 0.1, 0.1])
     [fired] = before.alerts
@@ -297,6 +281,7 @@ def test_lost_rounds_are_done_again_and_an_alert_that_fired_in_them_fires_again(
     status = shop.command("status")
     done = shop.command("db", "restored")
     codes = settle(shop)
+    again = shop.command("db", "restored")
 
     assert refused.exit_code == 78
     why = str(refused.errors["mail"])
@@ -304,50 +289,27 @@ def test_lost_rounds_are_done_again_and_an_alert_that_fired_in_them_fires_again(
     assert "run: pr-monitor db restored" in why
     assert "mail: STALE" in status.out
     assert "does not know: it was restored from an older backup" in " ".join(status.out.split())
-    assert "restored" not in shop.command("status").out
+    assert "pr-monitor db restored" not in shop.command("status").out
     assert (done.code, codes) == (0, [0, 0])
-    assert shop.states() == [(number, "closed") for number in range(1, ROUNDS + 1)]
-    assert shop.labels() == before.labels
-    assert [round_.version for round_ in shop.rounds()] == [1, 3, 3, 3, 3]
+    lost = [(number, "skipped") for number in range(KNOWN + 1, ROUNDS + 1)]
+    assert shop.states() == [(1, "closed"), (KNOWN, "closed"), *lost]
+    assert shop.labels()[KNOWN] == before.labels[KNOWN]
+    assert [round_.version for round_ in shop.rounds()] == [1, 3, 0, 0, 0]
     assert_mlflow_is_right(shop)
-    [again] = shop.alerts()
-    assert (again.state, again.fired_in_round) == ("firing", fired.fired_in_round)
-    assert again.id != fired.id
-    assert shop.told()[len(before.told) :] == [
-        ("alert.resolved", fired.id),
-        ("alert.firing", again.id),
-    ]
-    assert f"mail: 3 rounds opened again, due {shop.slot(KNOWN + 1):%Y-%m-%d %H:%M}" in done.out
-    assert "is closed, version 3 (MLflow showed version 2)" in done.out
-    assert "mail: 3 runs of forgotten rounds deleted in MLflow" in done.out
+    assert shop.alerts() == []
+    assert shop.told()[len(before.told) :] == [("alert.resolved", fired.id)]
+    assert f"mail: round {ROUNDS} (due {shop.slot(ROUNDS):%Y-%m-%d %H:%M} UTC) is lost:" in done.out
+    assert "round 2 (due" in done.out
+    assert "MLflow shows version 2, so its next version is 3" in " ".join(done.out.split())
     assert (
         f"mail: the alert {fired.id[:8]} on precision of round {fired.fired_in_round}" in done.out
     )
     assert done.err == ""
+    assert again.lines == ["mail: MLflow shows nothing that the store does not know"]
 
 
 @pytest.mark.slow
-def test_an_alert_open_in_the_backup_that_lost_rounds_resolved_is_resolved_again(shop):
-    before = live_through(shop, [0.9, 0.1, 0.98, 0.98, 0.98])
-    [ended] = before.alerts
-    assert (ended.state, ended.fired_in_round <= KNOWN) == ("resolved", True)
-
-    shop.restore()
-    assert [alert.state for alert in shop.alerts()] == ["firing"]
-    done = shop.command("db", "restored")
-    settle(shop)
-
-    assert done.code == 0
-    [again] = shop.alerts()
-    assert (again.id, again.state, again.ended_why) == (ended.id, "resolved", ended.ended_why)
-    assert set(shop.told()) == set(before.told)
-    assert_mlflow_is_right(shop)
-
-
-@pytest.mark.slow
-def test_the_command_may_be_killed_and_repeated_and_says_when_nothing_is_lost(
-    small_shop, monkeypatch
-):
+def test_the_command_may_be_killed_and_repeated(small_shop, monkeypatch):
     shop = small_shop
     live_through(shop, [0.9, 0.9, 0.1, 0.1, 0.1])
     shop.restore()
@@ -355,19 +317,15 @@ def test_the_command_may_be_killed_and_repeated_and_says_when_nothing_is_lost(
     [parts] = application.monitors
     assert parts.runs is not None
     with monkeypatch.context() as patch:
-        patch.setattr(MlflowRuns, "retire", interrupted)
+        patch.setattr(MlflowRuns, "tag", interrupted)
         with pytest.raises(KeyboardInterrupt):
             reconcile(parts, parts.runs)
     application.database.close()
     again = shop.command("db", "restored")
     settle(shop)
-    third = shop.command("db", "restored")
 
-    assert (again.code, third.code) == (0, 0)
-    assert "3 runs of forgotten rounds deleted in MLflow" in again.out
-    assert shop.states() == [(number, "closed") for number in range(1, ROUNDS + 1)]
+    assert again.code == 0
     assert_mlflow_is_right(shop)
-    assert third.lines == ["mail: MLflow shows nothing that the store does not know"]
 
 
 def interrupted(*_):

@@ -370,13 +370,18 @@ class EffectKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ShownRun:
-    """The run of a round as MLflow shows it; ``version`` is 0 where it was never written whole."""
+    """The run of a round as MLflow shows it, ``page`` where its pages do.
+
+    ``version`` is 0, and there is no ``number``, where it was never written whole.
+    """
 
     run_id: str
     slot: datetime
     version: int
     state: str
     live: bool
+    number: int | None = None
+    page: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

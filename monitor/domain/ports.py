@@ -324,7 +324,7 @@ class RoundRuns(Protocol):
     """
 
     def find(self, store_id: str, monitor: str) -> Sequence[ShownRun]:
-        """Find all runs of a monitor's rounds, deleted ones too, in slot order."""
+        """Find all runs of a monitor's rounds, deleted ones too, by slot and version."""
 
     def newest_slot(self, store_id: str, monitor: str) -> datetime | None:
         """Find the latest slot that has a live run; None without one."""
@@ -332,11 +332,8 @@ class RoundRuns(Protocol):
     def report(self, run: ShownRun) -> Mapping[str, Any] | None:
         """Read the report that a run was written from; None if it is not there any more."""
 
-    def retire(self, runs: Sequence[ShownRun]) -> None:
-        """Delete runs of rounds that are done again, so that no one finds or restores them."""
-
-    def rewind(self, store_id: str, monitor: str, newest_round: int) -> None:
-        """Let the monitor's long-lived run take rounds after this one for news again."""
+    def tag(self, run: ShownRun, restored: str) -> None:
+        """Record in a run what its restored store has of it."""
 
 
 def utc_now() -> datetime:

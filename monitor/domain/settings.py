@@ -275,7 +275,9 @@ class Labeling(Settings):
         return self
 
 
-_REMOVED = frozenset({"audit", "threshold_target", "first_wave", "second_wave"})
+_REMOVED = frozenset(
+    {"audit", "threshold_target", "first_wave", "second_wave", "planned", "snapshot"}
+)
 """Settings, or some of `sample`, that rounds of earlier versions are frozen with and none reads."""
 
 
@@ -287,12 +289,12 @@ class RoundSettings(Settings):
     """All that shapes a round, frozen when it opens; holds no secret.
 
     ``origin`` is why it was opened: because its slot was due (``schedule``, as recorded skips are),
-    because somebody asked for the slot (``by_hand``), or by a ``backfill``. ``planned`` are the
-    labels of each stratum where a round is done again whose plan is known, and ``snapshot`` the
-    state of its source that it was drawn from. ``labeling`` is what the labeler's kind has alone
-    (`Labeling.own`), so that a round is read from where its tasks went. ``source`` says in the same
-    way how its predictions are read (`SourceSettings.own`), so that it is drawn as it was opened.
-    ``block`` is the block of the config that the monitor was one of.
+    because somebody asked for the slot (``by_hand``), or by a ``backfill``. ``shown_version`` is
+    the latest version that MLflow showed when the store was restored without it. ``labeling`` is
+    what the labeler's kind has alone (`Labeling.own`), so that a round is read from where its tasks
+    went. ``source`` says in the same way how its predictions are read (`SourceSettings.own`), so
+    that it is drawn as it was opened. ``block`` is the block of the config that the monitor was one
+    of.
     """
 
     model: str | None = None
@@ -317,8 +319,7 @@ class RoundSettings(Settings):
     grace: Duration | None = None
     hooks: tuple[str, ...] = ()
     origin: Literal["schedule", "by_hand", "backfill"] = "schedule"
-    planned: dict[str, int] | None = None
-    snapshot: str | None = None
+    shown_version: int = 0
     block: Block | None = None
 
     @model_validator(mode="before")

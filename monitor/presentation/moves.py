@@ -10,11 +10,13 @@ from monitor.presentation.numbers import minute_text
 DUE = "due"
 BACKFILLED = "backfill"
 REQUESTED = "asked for by hand"
-RESTORED = "the store was restored from a backup"
 NOTHING_REMAINS = "other rounds looked at all of its window, by another schedule"
 """Why a due slot is recorded as skipped when its window is empty."""
 NOTHING_TO_SEE = f"has nothing to look at: {NOTHING_REMAINS}"
 """The end of a slot's line: there is no round to run."""
+
+LOST_STAYS = "is lost: its store was restored without it, and MLflow has its numbers"
+"""The end of the line of a slot whose round is not repeated, since its run would be mixed up."""
 
 LIMITS_OF_TODAY = "the limits of the config changed while it was open, and watch it now"
 DRAW_INTERRUPTED = "the last worker ended while it drew the sample, perhaps killed or out of memory"
@@ -90,9 +92,29 @@ def restated_reason(version: int, by: str, why: str) -> str:
     return f"restated by {by}, {why.strip().rstrip('.')}: version {version}"
 
 
-def overtaken_reason(version: int) -> str:
-    """Describe why a round of a restored store has a version above those that MLflow shows."""
-    return f"MLflow showed a later version: version {version}"
+def lost_reason(page: str | None) -> str:
+    """Describe why a round has no numbers here; ``page`` is where its run is in MLflow.
+
+    >>> lost_reason(None)
+    'lost: its store was restored from a backup without it, so MLflow alone has its numbers'
+    """
+    link = "" if page is None else f" ({page})"
+    return (
+        "lost: its store was restored from a backup without it, so MLflow alone has its "
+        f"numbers{link}"
+    )
+
+
+def behind_text(version: int) -> str:
+    """Describe in the run of a round which version its restored store has.
+
+    >>> behind_text(1)
+    'its store was restored from a backup that has version 1; a new version follows this one'
+    >>> behind_text(0)
+    'its store was restored from a backup that has no version; a new version follows this one'
+    """
+    own = f"version {version}" if version else "no version"
+    return f"its store was restored from a backup that has {own}; a new version follows this one"
 
 
 def forgotten_item_reason(item_id: str) -> str:

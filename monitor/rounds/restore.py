@@ -1,27 +1,22 @@
-"""After a restore: what MLflow shows and the store has forgotten is done again.
+"""After a restore: rounds that only MLflow has are recorded as lost, and no round is repeated.
 
-The slots that the store lost are opened as if they were due, with versions above those that MLflow
-shows: it keeps the larger of two values at one step and time. Seeds come from the store's id and
-the slot, so the same items are drawn, and answers that lie where labels come from fit again.
+New versions of rounds that the store has lie above those that MLflow shows: it keeps the larger of
+two values at one step and time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState
-from monitor.domain.errors import MonitorError
 from monitor.domain.model import ShownRun
 from monitor.domain.ports import RoundRuns
 from monitor.domain.report import AlertRow
-from monitor.domain.settings import RoundSettings
-from monitor.domain.slots import newest_slot, slots_between
 from monitor.domain.state import RoundState
-from monitor.presentation.moves import RESTORED
-from monitor.rounds import run
+from monitor.presentation.moves import behind_text, lost_reason
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.opening.due import free_window, number_of
 from monitor.rounds.reporting.enqueue import forgotten_notice, notify
@@ -33,241 +28,128 @@ from monitor.storage.schema import store_id
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-
-_BEFORE_DONE = (RoundState.OPEN, RoundState.LABELING)
+    Shown = Mapping[datetime, ShownRun]
+    """The run of each slot, by its latest version."""
 
 
 @dataclass(frozen=True, slots=True)
-class ForgottenRound:
-    """What a restored store had forgotten of one monitor.
+class RestoredRounds:
+    """What MLflow has of one monitor and its restored store has not.
 
-    opened: Slots that were lost, now open.
-    behind: Closed rounds of which MLflow shows a later version: round id to that version.
-    retire: How many runs were deleted in MLflow.
+    lost: Rounds that were recorded as lost just now.
+    behind: Other rounds of which MLflow shows a later version, each with that version.
     alerts: Alerts that were open and are unknown now; None if that could not be read.
-    off_schedule: Slots that MLflow shows and today's schedule does not have.
-    abandoned: Slots of rounds that are abandoned here and done again in MLflow.
     """
 
-    opened: tuple[datetime, ...]
-    behind: Mapping[int, int]
-    retire: int
-    alerts: tuple[AlertRow, ...] | None
-    off_schedule: tuple[datetime, ...]
-    abandoned: tuple[datetime, ...]
+    lost: tuple[Round, ...] = ()
+    behind: tuple[tuple[Round, int], ...] = ()
+    alerts: tuple[AlertRow, ...] | None = ()
 
 
-def reconcile(context: MonitorContext, runs: RoundRuns) -> ForgottenRound:
-    """Open the slots of a monitor that a restored store lost, above the versions MLflow shows.
+def reconcile(context: MonitorContext, runs: RoundRuns) -> RestoredRounds:
+    """Record the rounds of a monitor that its restored store lost, and tag their runs.
 
-    Safe to repeat: MLflow's runs of those rounds are deleted after the transaction. Raises
-    `DeliveryFailed` if MLflow does not answer.
+    Safe to repeat: MLflow's runs are tagged after the transaction. Raises `DeliveryFailed` if
+    MLflow does not answer.
     """
     name, now = context.settings.name, context.clock()
     with context.database.read() as connection:
         store = store_id(connection)
-        rounds_by_slot = {
-            round_.slot: round_ for round_ in round_store.find_rounds(connection, name)
-        }
-    shown = runs.find(store, name)
-    versions: dict[datetime, int] = {}  # the highest of each slot, in runs that were deleted too
-    for shown_run in shown:
-        versions[shown_run.slot] = max(versions.get(shown_run.slot, 1), shown_run.version)
-    lost, off_schedule = _lost(context, rounds_by_slot, versions)
-    estimated = [each.slot for each in shown if each.live and each.state == RoundState.CLOSED]
-    newest = max(estimated, default=None)
-    reports = _reports(runs, shown, {*lost, *_undrawn(rounds_by_slot), newest})
+        before = {round_.slot: round_ for round_ in round_store.find_rounds(connection, name)}
+    shown = {run.slot: run for run in runs.find(store, name) if run.live}
+    behind = {
+        slot: round_.version
+        for slot, round_ in before.items()
+        if slot in shown and round_.version < shown[slot].version
+    }
+    recorded = {slot for slot, round_ in before.items() if round_.is_lost}
+    alerts = _firing_alerts(runs, shown, recorded)
     with context.database.write() as connection:
         monitor_id = round_store.ensure_monitor(connection, name, now)
-        opened = [
-            slot
-            for slot in lost
-            if _open(
-                connection, context, monitor_id, slot, rounds_by_slot, versions, reports.get(slot)
-            )
-        ]
-        _start_above(connection, rounds_by_slot.values(), versions, reports)
+        for slot, run in shown.items():
+            if slot in behind:
+                _go_on_above(connection, before[slot], run, now)
+            elif slot not in before:
+                _add_lost(connection, context, monitor_id, run)
         concern_store.forget_doubt(connection, monitor_id)
         rounds = round_store.find_rounds(connection, name)
-        alerts = _end_forgotten(connection, rounds, newest, reports, now)
-    # Not before the commit: whoever is stopped in between finds the same runs to delete again.
-    first = {round_.slot: round_.first_version for round_ in rounds if round_.first_version > 1}
-    past = [run for run in shown if run.live and run.version < first.get(run.slot, 0)]
-    runs.retire(past)
-    closed = [round_ for round_ in rounds if round_.state is RoundState.CLOSED]
-    if past:  # the monitor's long-lived run ignores rounds that are no news to it
-        runs.rewind(store, name, max((round_.number for round_ in closed), default=0))
-    return ForgottenRound(
-        opened=tuple(opened),
-        behind={
-            round_.id: versions[round_.slot]
-            for round_ in closed
-            if round_.version < versions.get(round_.slot, 0)
-        },
-        retire=len(past),
-        alerts=alerts,
-        off_schedule=tuple(off_schedule),
-        abandoned=tuple(
-            round_.slot
-            for round_ in rounds
-            if round_.state is RoundState.ABANDONED
-            and round_.version + 1 < versions.get(round_.slot, 0)
-        ),
+        unknown = None if alerts is None else _end_unknown(connection, rounds, alerts, now)
+    # Not before the commit: whoever is stopped in between tags the same runs again.
+    _tag(runs, shown, rounds, behind)
+    return RestoredRounds(
+        tuple(r for r in rounds if r.is_lost and r.slot not in recorded),
+        tuple((r, shown[r.slot].version) for r in rounds if r.slot in behind and not r.is_lost),
+        unknown,
     )
 
 
-def repeat_round(
-    context: MonitorContext, behind: Mapping[int, int]
-) -> Iterator[tuple[Round, MonitorError | None]]:
-    """Take all rounds that are not done as far as they get, in slot order; yields what each met.
-
-    One after the other: a round is planned by what the closed rounds before it found.
-    """
-    with context.database.read() as connection:
-        rounds = round_store.find_rounds(connection, context.settings.name)
-    for round_ in rounds:
-        if round_.state not in _BEFORE_DONE and round_.id not in behind:
-            continue
-        obstacle = None
-        try:
-            run.run_all(context, round_.id)
-            if _read(context, round_).version <= behind.get(round_.id, -1):
-                run.publish_above(context, round_.id, behind)
-        except MonitorError as error:
-            obstacle = error
-        yield _read(context, round_), obstacle
-
-
-def _read(context: MonitorContext, round_: Round) -> Round:
-    with context.database.read() as connection:
-        return round_store.read_round(connection, round_.id)
-
-
-def _undrawn(rounds: Mapping[datetime, Round]) -> list[datetime]:
-    """Find the rounds that are not drawn yet."""
-    return [slot for slot, round_ in rounds.items() if round_.state is RoundState.OPEN]
-
-
-def _reports(
-    runs: RoundRuns, shown: Sequence[ShownRun], slots: Collection[datetime | None]
-) -> dict[datetime, Mapping[str, Any]]:
-    newest = {run.slot: run for run in shown if run.slot in slots and run.version}
-    read = {slot: runs.report(run) for slot, run in newest.items()}
-    return {slot: report for slot, report in read.items() if report is not None}
-
-
-def _as_planned(settings: RoundSettings, report: Mapping[str, Any] | None) -> RoundSettings:
-    """Give a round the plan that it was drawn by, and from what; none if it was never drawn."""
-    report = report or {}
-    strata = report.get("cells") or report.get("strata", [])
-    planned = {str(row["stratum"]): int(row["planned"]) for row in strata}
-    return settings.model_copy(
-        update={
-            "planned": planned or None,
-            "snapshot": report.get("snapshot"),
-        }
-    )
-
-
-def _lost(
-    context: MonitorContext, rounds: Mapping[datetime, Round], seen: Mapping[datetime, int]
-) -> tuple[list[datetime], list[datetime]]:
-    """Find the slots to open, in order, and the slots that have no window in today's schedule.
-
-    What came due since the newest that the store knows may be lost before MLflow had it.
-    """
-    schedule = context.settings.round.schedule
-    removed = {
-        slot for slot in seen if slot not in rounds or rounds[slot].state is RoundState.SKIPPED
-    }
-    on_schedule = {slot for slot in removed if newest_slot(schedule, slot) == slot}
-    newest = _newest(context, rounds) or min(removed, default=None)
-    due = [] if newest is None else slots_between(schedule, newest, context.clock())
-    missing = set(due) - rounds.keys()
-    return sorted(missing | on_schedule), sorted(removed - on_schedule)
-
-
-def _newest(context: MonitorContext, rounds: Mapping[datetime, Round]) -> datetime | None:
-    """Find the newest slot of the store, but none that a clock ahead of this one opened."""
-    now = context.clock()
-    return max((slot for slot in rounds if slot <= now), default=None)
-
-
-def _open(
-    connection: Connection,
-    context: MonitorContext,
-    monitor_id: int,
-    slot: datetime,
-    rounds: Mapping[datetime, Round],
-    seen: Mapping[datetime, int],
-    report: Mapping[str, Any] | None,
-) -> bool:
-    """Open the round of a lost slot; false if another worker did.
-
-    A slot before the newest known one that the store never had was filled by a backfill, whose
-    notices wake nobody now either.
-    """
-    filled = slot not in rounds and slot < (_newest(context, rounds) or slot)
-    settings = context.settings.round.model_copy(
-        update={"origin": "backfill" if filled else "schedule"}
-    )
-    settings, now = _as_planned(settings, report), context.clock()
-    if (skipped := rounds.get(slot)) is not None:
-        reopened = round_transitions.reopen_skipped(
-            connection, skipped.id, settings=settings, now=now, reason=RESTORED
-        )
-        opened = [skipped.id] if reopened else []
-    else:
-        opened = round_transitions.add_rounds(
-            connection,
-            monitor_id=monitor_id,
-            first_number=number_of(connection, settings.schedule, monitor_id, slot),
-            slots=[slot],
-            windows=[free_window(connection, monitor_id, settings.schedule, slot)],
-            state=RoundState.OPEN,
-            settings=settings,
-            now=now,
-            reason=RESTORED,
-        )
-    for round_id in opened:
-        if slot in seen:
-            round_transitions.start_above(connection, round_id, seen[slot])
-    return bool(opened)
-
-
-def _start_above(
-    connection: Connection,
-    rounds: Iterable[Round],
-    versions: Mapping[datetime, int],
-    reports: Mapping[datetime, Mapping[str, Any]],
+def _add_lost(
+    connection: Connection, context: MonitorContext, monitor_id: int, run: ShownRun
 ) -> None:
-    """Let open rounds that MLflow shows come out above its versions, by the plan that they had."""
+    settings, slot = context.settings.round, run.slot
+    next_number = number_of(connection, settings.schedule, monitor_id, slot)
+    round_transitions.add_rounds(
+        connection,
+        monitor_id=monitor_id,
+        first_number=next_number if run.number is None else run.number,
+        slots=[slot],
+        windows=[free_window(connection, monitor_id, settings.schedule, slot)],
+        state=RoundState.SKIPPED,
+        settings=settings.model_copy(update={"shown_version": max(1, run.version)}),
+        now=context.clock(),
+        reason=lost_reason(run.page),
+    )
+
+
+def _go_on_above(connection: Connection, round_: Round, run: ShownRun, now: datetime) -> None:
+    """Let the next version of a round lie above the one that MLflow shows, if it will have any."""
+    if round_transitions.start_above(connection, round_.id, run.version):
+        return
+    settings = round_.settings.model_copy(update={"shown_version": run.version})
+    round_transitions.replace_settings(connection, round_.id, settings)
+    if round_.state is not RoundState.CLOSED and not round_.is_lost:
+        reason = lost_reason(run.page)
+        round_transitions.note_reason(connection, round_, reason, now)
+
+
+def _tag(
+    runs: RoundRuns, shown: Shown, rounds: Sequence[Round], behind: Mapping[datetime, int]
+) -> None:
     for round_ in rounds:
-        version = versions.get(round_.slot)
-        if version is not None and round_transitions.start_above(connection, round_.id, version):
-            settings = _as_planned(round_.settings, reports.get(round_.slot))
-            round_transitions.freeze_settings(connection, round_.id, settings)
+        if round_.slot not in shown:
+            continue
+        if round_.is_lost:
+            runs.tag(shown[round_.slot], lost_reason(None))
+        elif round_.slot in behind:
+            runs.tag(shown[round_.slot], behind_text(behind[round_.slot]))
 
 
-def _end_forgotten(
-    connection: Connection,
-    rounds: Sequence[Round],
-    newest: datetime | None,
-    reports: Mapping[datetime, Mapping[str, Any]],
-    now: datetime,
-) -> tuple[AlertRow, ...] | None:
-    """End the alerts of MLflow's newest report that the store does not know; None without one."""
-    if newest is None:
-        return ()
-    if newest not in reports:
+def _firing_alerts(
+    runs: RoundRuns, shown: Shown, recorded: Collection[datetime]
+) -> list[AlertRow] | None:
+    """Read the open alerts of the newest report in MLflow; None if it is not there any more.
+
+    Those of a round that was ``recorded`` as lost before have been ended.
+    """
+    newest = max((slot for slot in shown if shown[slot].state == RoundState.CLOSED), default=None)
+    if newest is None or newest in recorded:
+        return []
+    report = runs.report(shown[newest])
+    if report is None:
         return None
-    rows = [AlertRow.model_validate(row) for row in reports[newest].get("alerts", [])]
-    firing = [row for row in rows if row.state == AlertState.FIRING]
-    unknown = alert_store.unknown_alerts(connection, [alert.id for alert in firing])
-    lost = tuple(alert for alert in firing if alert.id in unknown)
+    rows = [AlertRow.model_validate(row) for row in report.get("alerts", [])]
+    return [row for row in rows if row.state == AlertState.FIRING]
+
+
+def _end_unknown(
+    connection: Connection, rounds: Sequence[Round], firing: Sequence[AlertRow], now: datetime
+) -> tuple[AlertRow, ...]:
+    """End the alerts that the store does not have, for the hooks; returns them."""
+    ids = alert_store.unknown_alerts(connection, [alert.id for alert in firing])
+    unknown = tuple(alert for alert in firing if alert.id in ids)
     numbered = {round_.number: round_ for round_ in rounds}
-    for alert in lost:
+    for alert in unknown:
         fired = numbered.get(alert.fired_in_round, rounds[-1])
         notice = forgotten_notice(alert, fired, store_id=store_id(connection), at=now)
         notify(connection, fired, notice, now)
-    return lost
+    return unknown

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -209,15 +209,6 @@ def finish(context: MonitorContext, round_id: int) -> None:
             close_if_due(context, state, claim)
         elif round_.state is RoundState.CLOSED and round_.is_changed:
             retried(lambda: versions.correct(context, round_, claim))
-
-    _claimed(context, round_id, step)
-
-
-def publish_above(context: MonitorContext, round_id: int, above: Mapping[int, int]) -> None:
-    """Give a closed round, and those that pool it, versions above these, by round id."""
-
-    def step(claim: Claim) -> None:
-        retried(lambda: versions.correct(context, _read(context, round_id), claim, above=above))
 
     _claimed(context, round_id, step)
 

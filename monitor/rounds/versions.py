@@ -17,7 +17,7 @@ from monitor.domain.labels import corrected_evidence_label, evidence_label
 from monitor.domain.settings import Pooling
 from monitor.domain.state import RoundState
 from monitor.presentation.alerts import early_text
-from monitor.presentation.moves import corrected_reason, overtaken_reason
+from monitor.presentation.moves import corrected_reason
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation.alerts import (
     after_moves,
@@ -140,21 +140,14 @@ def close(
         publish(connection, batch, estimates, supplements, evidence, reason, now)
 
 
-def correct(
-    context: MonitorContext,
-    round_: Round,
-    claim: Claim,
-    *,
-    above: Mapping[int, int] = MappingProxyType({}),
-) -> None:
+def correct(context: MonitorContext, round_: Round, claim: Claim) -> None:
     """Give a closed round, and those that pool it, a new version from labels that came late.
 
-    Label events that leave all counts as they were make none, unless ``above`` has, by round id,
-    versions that MLflow shows and the store has forgotten.
+    Label events that leave all counts as they were make none.
     """
-    batch = read_batch(context, round_, above)
+    batch = read_batch(context, round_)
     disputes = find_disputes(batch.affected[0], batch.labels[round_.id])
-    if not above and _changes_nothing(context, batch):
+    if _changes_nothing(context, batch):
         with context.database.write() as connection:
             round_claims.hold(connection, claim)
             note_disputes(connection, round_, disputes, context.clock())
@@ -169,7 +162,7 @@ def correct(
     version = batch.affected[0].version
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
-        reason = overtaken_reason(version) if above else corrected_reason(version)
+        reason = corrected_reason(version)
         round_transitions.note_event(connection, round_, reason, now)
         note_disputes(connection, round_, disputes, now)
         note_missing(connection, round_, batch.affected[0].tally, now)
@@ -260,7 +253,6 @@ def abandon(context: MonitorContext, round_: Round, claim: Claim, reason: str) -
 def read_batch(
     context: MonitorContext,
     this_round: Round,
-    above: Mapping[int, int] = MappingProxyType({}),
     *,
     round_labels: RoundLabels | None = None,
     revised: Callable[[list[Round], Labels], tuple[list[Round], Labels]] | None = None,
@@ -296,7 +288,7 @@ def read_batch(
                 _labeled_tally(labels[round_.id])
                 if round_.is_changed
                 else Tally(stored[round_.id]),
-                max(round_.version, above.get(round_.id, 0)) + 1,
+                max(round_.version, round_.settings.shown_version) + 1,
             )
             for round_ in rounds
         ),

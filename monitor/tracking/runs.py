@@ -28,8 +28,6 @@ NOTE = "mlflow.note.content"
 MOST_CHARACTERS = 5_000  # Of a tag of an experiment, before MLflow 3.17; since then 20,000
 DIGEST = "monitor.digest"
 DUPLICATE_OF = "monitor.duplicate_of"
-FORGOTTEN = "monitor.forgotten"
-_REMOVED = (DUPLICATE_OF, FORGOTTEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +85,10 @@ def settle(client: MlflowClient, experiment: str, key: RunKey) -> Run:
     keep, *duplicates = runs  # `_with_key` sorts alike for every worker, so all keep this one
     for other in duplicates:
         if _is_live(other):
-            remove(client, other.info.run_id, DUPLICATE_OF, keep.info.run_id)
+            # Tagged, so that it is not taken for one that somebody deleted by hand.
+            client.set_tag(other.info.run_id, DUPLICATE_OF, keep.info.run_id)
+            client.delete_run(other.info.run_id)
     return _live(client, keep)
-
-
-def remove(client: MlflowClient, run_id: str, tag: str, why: str) -> None:
-    """Delete a run so that it is not taken for the one that somebody deleted by hand."""
-    client.set_tag(run_id, tag, why)
-    client.delete_run(run_id)
 
 
 def _with_key(client: MlflowClient, experiment: str, key: RunKey) -> list[Run]:
@@ -114,7 +108,7 @@ def _rank(run: Run) -> tuple[bool, bool, int, str]:
 
 
 def _is_removed(run: Run) -> bool:
-    return any(tag in run.data.tags for tag in _REMOVED)
+    return DUPLICATE_OF in run.data.tags
 
 
 def _is_live(run: Run) -> bool:
@@ -124,9 +118,8 @@ def _is_live(run: Run) -> bool:
 def _live(client: MlflowClient, run: Run) -> Run:
     if not _is_live(run):
         client.restore_run(run.info.run_id)
-    for tag in _REMOVED:
-        if tag in run.data.tags:
-            client.delete_tag(run.info.run_id, tag)
+    if _is_removed(run):
+        client.delete_tag(run.info.run_id, DUPLICATE_OF)
     return run
 
 

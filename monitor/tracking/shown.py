@@ -1,10 +1,9 @@
-"""What MLflow shows of the rounds of a store, and putting away what the store has forgotten."""
+"""What MLflow shows of the rounds of a store, and a tag for those that its store lost."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,8 +18,7 @@ from monitor.domain.visible import visible
 from monitor.files.sqlite_address import absolute_address, sqlite_path
 from monitor.tracking.aliases import PAUSE
 from monitor.tracking.connection import CALL_SECONDS, Connection, shown
-from monitor.tracking.mlflow import FLEET_KEY, ROUND_KEY, MlflowSettings
-from monitor.tracking.runs import FORGOTTEN, RunKey, remove
+from monitor.tracking.mlflow import ROUND_KEY, MlflowSettings
 
 if TYPE_CHECKING:
     import httpx
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
 
-_WHY = "its store was restored from an older backup; the round is done again"
+RESTORED = "monitor.restored"
 _REPORT = "report.json"
 _PAGE = 500
 _LONGEST = 400  # characters of what was answered
@@ -46,7 +44,7 @@ class MlflowRuns:
         self._failed: tuple[float, DeliveryFailed] | None = None
 
     def find(self, store_id: str, monitor: str) -> list[ShownRun]:
-        """Find all runs of a monitor's rounds, deleted ones too, in slot order."""
+        """Find all runs of a monitor's rounds, deleted ones too, by slot and version."""
         all_runs: list[ShownRun] = []
         page: str | None = ""
         while page is not None:
@@ -63,7 +61,7 @@ class MlflowRuns:
         if self._failed is not None and time.monotonic() < self._failed[0] + PAUSE:
             raise self._failed[1]
         try:
-            if self._uri.startswith(("http://", "https://")):
+            if _is_server(self._uri):
                 return self._newest_by_http(store_id, monitor)
             runs, _ = self._page(store_id, monitor, "", newest=True)
         except DeliveryFailed as error:
@@ -133,25 +131,10 @@ class MlflowRuns:
                 return None
         return report if isinstance(report, dict) else None
 
-    def retire(self, runs: Sequence[ShownRun]) -> None:
-        """Delete runs of rounds that are done again, so that no one finds or restores them."""
-        for run in runs:
-            with self._connection.open("the end of a run whose round is done again") as client:
-                remove(client, run.run_id, FORGOTTEN, _WHY)
-
-    def rewind(self, store_id: str, monitor: str, newest_round: int) -> None:
-        """Let the monitor's long-lived run take rounds after this one for news again."""
-        key = RunKey(FLEET_KEY, f"{store_id}/{monitor}")
-        if not self._is_there():
-            return
-        with self._connection.open(f"experiment {self._prefix!r}") as client:
-            experiment = client.get_experiment_by_name(self._prefix)
-            if experiment is None:
-                return
-            condition = f"tags.`{key.tag}` = '{key.safe}'"
-            for run in client.search_runs([experiment.experiment_id], condition):
-                if int(run.data.tags.get("monitor.round", 0)) > newest_round:
-                    client.set_tag(run.info.run_id, "monitor.round", str(newest_round))
+    def tag(self, run: ShownRun, restored: str) -> None:
+        """Record in a run what its restored store has of it."""
+        with self._connection.open("the run of a round that a store lost") as client:
+            client.set_tag(run.run_id, RESTORED, restored)
 
     def _page(
         self, store_id: str, monitor: str, page: str, *, newest: bool = False
@@ -165,7 +148,7 @@ class MlflowRuns:
             match: Any = _search(client, name, begin, page, newest=newest)
         token = getattr(match, "token", None)
         runs = [run for run in match if run.data.tags.get(ROUND_KEY, "").startswith(begin)]
-        return [_shown(run, begin) for run in runs], token or None
+        return [_shown(run, begin, self._uri) for run in runs], token or None
 
     def _is_there(self) -> bool:
         """Whether there is an MLflow to ask: looking into a SQLite file would make one."""
@@ -188,15 +171,22 @@ def _of_round(begin: str) -> str:
     return f"tags.`{ROUND_KEY}` LIKE '{begin}%'"
 
 
-def _shown(run: Run, begin: str) -> ShownRun:
+def _shown(run: Run, begin: str, uri: str) -> ShownRun:
     tags = run.data.tags
+    number, page = tags.get("monitor.round"), f"experiments/{run.info.experiment_id}/runs"
     return ShownRun(
         run_id=run.info.run_id,
         slot=_slot(tags[ROUND_KEY], begin),
         version=int(tags.get("monitor.version", 0)),
         state=tags.get("monitor.state", ""),
         live=run.info.lifecycle_stage == "active",
+        number=None if number is None else int(number),
+        page=f"{shown(uri).rstrip('/')}/#/{page}/{run.info.run_id}" if _is_server(uri) else None,
     )
+
+
+def _is_server(uri: str) -> bool:
+    return uri.startswith(("http://", "https://"))
 
 
 def _slot(key: str, begin: str) -> datetime:

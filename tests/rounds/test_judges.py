@@ -9,7 +9,7 @@ import pytest
 from monitor.domain.judge import Judge, JudgeRow
 from monitor.domain.model import Answer, BandEdges
 from monitor.domain.report import AlertRow, RecoveryRow
-from monitor.domain.sample_settings import Bands, Cells, Sample
+from monitor.domain.sample_settings import Cells, Sample
 from monitor.domain.settings import Limits
 from monitor.domain.state import RoundState
 from monitor.presentation.alerts import recovery_sentence
@@ -269,25 +269,6 @@ def test_a_judge_that_leaves_lets_the_labels_so_far_count_by_the_new_strata(one)
     [[before, after]] = [one.rows("select reference from histories order by id")]
     assert before["reference"] is None
     assert sum(labeled for _, labeled in after["reference"].values()) > 0
-
-
-def test_a_round_that_is_done_again_has_its_plan_though_a_report_leaves_out_empty_strata(database):
-    scene = judged(database, sample=Sample(max_labels=300, bands=Bands(flagged=2, passed=4)))
-    play(scene, 1)
-    rows = scene.rows("select stratum, size, planned from strata where round_id = 1")
-    assert any(row["size"] == 0 for row in rows)
-    again = [row for row in rows if row["size"]]
-    scene.name = "again"
-    scene.settings = scene.settings.model_copy(
-        update={
-            "planned": {row["stratum"]: row["planned"] // 2 for row in again},
-        }
-    )
-    scene.run(1)
-
-    drawn = scene.rows("select stratum, planned from strata where round_id = 2")
-    halves = {row["stratum"]: row["planned"] // 2 for row in rows}
-    assert {row["stratum"]: row["planned"] for row in drawn} == halves
 
 
 def test_a_round_that_was_opened_with_another_judge_is_drawn_without_one(database):

@@ -7,12 +7,10 @@ import pytest
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.tracking.mlflow import MlflowSettings
-from monitor.tracking.runs import FORGOTTEN
-from monitor.tracking.shown import MlflowRuns
+from monitor.tracking.shown import RESTORED, MlflowRuns
 from tests.servers import free_port
 from tests.tracking.conftest import Stub, the_run
-from tests.tracking.reports import FLEET, ROUND, make_effect, make_report, slot_of
-from tests.tracking.test_mlflow import runs_in
+from tests.tracking.reports import ROUND, make_effect, make_report, slot_of
 
 pytestmark = pytest.mark.server
 
@@ -69,38 +67,18 @@ def test_the_report_of_a_run_comes_back_as_it_was_told_and_a_run_without_one_has
     assert (half.version, half.state, shown.report(half)) == (0, "", None)
 
 
-def test_a_run_that_was_put_away_stays_away_and_gives_way_to_the_new_one_where_it_is_restored(
+def test_a_run_is_found_by_its_number_and_page_and_tells_that_its_store_was_restored(
     handler, shown, client, prefix
 ):
-    handler.deliver(make_effect(ROUND, make_report(1, version=2)))
-    before = the_run(client, f"{prefix}/{MAIL}").info.run_id
+    handler.deliver(make_effect(ROUND, make_report(4)))
 
-    shown.retire(shown.find(STORE, MAIL))
-    handler.deliver(make_effect(ROUND, make_report(1, version=3, shift=-0.1)))
+    [found] = shown.find(STORE, MAIL)
+    shown.tag(found, "lost")
 
     run = the_run(client, f"{prefix}/{MAIL}")
-    [away] = runs_in(client, f"{prefix}/{MAIL}", deleted=True)
-    assert (run.data.tags["monitor.version"], away.info.run_id) == ("3", before)
-    assert "restored" in away.data.tags[FORGOTTEN]
-    assert [(r.version, r.live) for r in shown.find(STORE, MAIL)] == [(2, False), (3, True)]
-
-    client.restore_run(before)
-    handler.deliver(make_effect(ROUND, make_report(1, version=4)))
-
-    assert the_run(client, f"{prefix}/{MAIL}").info.run_id == run.info.run_id
-
-
-def test_the_long_lived_run_takes_rounds_for_news_again_that_are_done_again(
-    handler, shown, client, prefix
-):
-    for number in (1, 2, 3):
-        handler.deliver(make_effect(FLEET, make_report(number)))
-
-    shown.rewind(STORE, MAIL, 1)
-    handler.deliver(make_effect(FLEET, make_report(2, version=2, shift=-0.1)))
-
-    tags = the_run(client, prefix).data.tags
-    assert (tags["monitor.round"], tags["monitor.version"]) == ("2", "2")
+    assert run.data.tags[RESTORED] == "lost"
+    assert found.number == 4
+    assert found.page.endswith(f"/#/experiments/{run.info.experiment_id}/runs/{found.run_id}")
 
 
 def test_an_mlflow_that_is_down_or_new_is_told_from_one_that_shows_nothing(tmp_path, prefix):
@@ -110,7 +88,6 @@ def test_an_mlflow_that_is_down_or_new_is_told_from_one_that_shows_nothing(tmp_p
     with pytest.raises(DeliveryFailed, match="does not answer"):
         nobody.find(STORE, MAIL)
     assert (new.find(STORE, MAIL), new.newest_slot(STORE, MAIL)) == ([], None)
-    new.rewind(STORE, MAIL, 1)
     assert not (tmp_path / "mlflow.db").exists()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +21,6 @@ from monitor.cli.common import (
 )
 from monitor.cli.views.printing import echo, echo_answer, echo_error, echo_json
 from monitor.domain.errors import InputRefused, MonitorError, gravest
-from monitor.domain.state import RoundState
 from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from monitor.domain.report import AlertRow
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.labels.collect import ForgottenItem
-    from monitor.rounds.restore import ForgottenRound
+    from monitor.rounds.restore import RestoredRounds
     from monitor.storage.rounds.round_store import Round
     from monitor.wiring import Application
 
@@ -147,22 +146,21 @@ def _echo_forgotten(item: str, freed: Sequence[ForgottenItem], out_of_reach: Seq
 
 @dataclass
 class Done:
-    """What was done for one monitor, and what was in the way."""
+    """What was found of one monitor, or why nothing could be."""
 
     monitor: str
-    forgotten: ForgottenRound | None = None
-    rounds: list[Round] = field(default_factory=list)
-    problems: list[MonitorError] = field(default_factory=list)
+    found: RestoredRounds | None = None
+    problem: MonitorError | None = None
 
 
 def restored(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
-    """Repeat what is missing from a store restored from a backup.
+    """Record what is missing from a store restored from a backup.
 
     Run it after db upgrade, before you start anything else. It reads the runs of this store's
-    rounds from MLflow. Lost slots are opened again, not skipped, and repeated from the existing
-    labels. New versions start above those in MLflow, whose runs are deleted there. Alerts that the
-    store no longer has are reported as ended; they fire again if the labels still support it. It is
-    safe to repeat, and changes nothing if nothing was lost.
+    rounds from MLflow. Rounds that only MLflow has are recorded as lost, with a link, and are not
+    repeated; their runs get the tag monitor.restored. New versions of other rounds start above
+    those in MLflow. Alerts that the store no longer has are reported as ended. It is safe to
+    repeat, and changes nothing if nothing was lost.
     """
     with opened(config, make_store=False) as application:
         done = [_restored(context) for context in application.monitors]
@@ -170,18 +168,18 @@ def restored(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
         echo_json({"monitors": [_restored_json(each) for each in done]})
     else:
         for each in done:
-            for line in _restored_lines(each):
+            for line in _restored_lines(each.found):
                 echo(f"{each.monitor}: {line}", indent="  ")
-    problems = [(each.monitor, problem) for each in done for problem in each.problems]
+    problems = [(each.monitor, each.problem) for each in done if each.problem is not None]
     for monitor, problem in problems:
         echo_error(f"{monitor}: {problem}")
-    if any(each.forgotten is None for each in done):
+    if problems:
         echo_error("run this again once that is fixed; it goes on from where it was")
     raise typer.Exit(gravest(problem.exit_code for _, problem in problems))
 
 
 def _restored(context: MonitorContext) -> Done:
-    from monitor.rounds.restore import reconcile, repeat_round
+    from monitor.rounds.restore import reconcile
 
     done = Done(context.settings.name)
     if context.runs is None:
@@ -189,53 +187,25 @@ def _restored(context: MonitorContext) -> Done:
         raise AssertionError(message)
     # Without MLflow's answer nobody knows what is missing: this monitor waits, others go on.
     try:
-        done.forgotten = reconcile(context, context.runs)
+        done.found = reconcile(context, context.runs)
     except MonitorError as error:
-        done.problems.append(error)
-        return done
-    for round_, obstacle in repeat_round(context, done.forgotten.behind):
-        done.rounds.append(round_)
-        if obstacle is not None:
-            done.problems.append(obstacle)
+        done.problem = error
     return done
 
 
-def _restored_lines(done: Done) -> Iterator[str]:
-    forgotten = done.forgotten
-    if forgotten is None:
+def _restored_lines(found: RestoredRounds | None) -> Iterator[str]:
+    if found is None:
         return
-    if forgotten.opened:
-        first, last = minute(forgotten.opened[0]), minute(forgotten.opened[-1])
-        span = f"due {first} UTC" if first == last else f"due {first} to {last} UTC"
-        yield f"{plural(len(forgotten.opened), 'round')} opened again, {span}"
-    yield from (_round_line(round_, forgotten) for round_ in done.rounds)
-    if forgotten.retire:
-        yield f"{plural(forgotten.retire, 'run')} of forgotten rounds deleted in MLflow"
-    yield from _alert_lines(forgotten.alerts)
-    for slot in forgotten.off_schedule:
+    for round_ in found.lost:
+        yield f"round {round_.number} (due {minute(round_.slot)} UTC) is {round_.reason}"
+    for round_, shown in found.behind:
         yield (
-            f"MLflow shows a round due {minute(slot)} UTC; it cannot be done again, since today's "
-            "schedule has no such slot. Its run stays as it is"
+            f"round {round_.number} (due {minute(round_.slot)} UTC) is {round_.state}; MLflow "
+            f"shows version {shown}, so its next version is {shown + 1}"
         )
-    for slot in forgotten.abandoned:
-        yield (
-            f"the round due {minute(slot)} UTC is abandoned here and was done again since. Do so: "
-            f"pr-monitor run-once -m {done.monitor} --slot {slot:%Y-%m-%dT%H:%MZ}, then run this "
-            "once more"
-        )
-    if forgotten == _nothing(alerts=()):
+    yield from _alert_lines(found.alerts)
+    if not (found.lost or found.behind or found.alerts or found.alerts is None):
         yield "MLflow shows nothing that the store does not know"
-
-
-def _round_line(round_: Round, forgotten: ForgottenRound) -> str:
-    what = f"round {round_.number} (due {minute(round_.slot)} UTC) is {round_.state}"
-    if round_.estimated_version:
-        what += f", version {round_.estimated_version}"
-    if round_.id in forgotten.behind:
-        what += f" (MLflow showed version {forgotten.behind[round_.id]})"
-    if round_.state is RoundState.LABELING:
-        what += f", labels wanted by {minute(round_.people_deadline)} UTC"
-    return what if round_.reason is None else f"{what}: {round_.reason}"
 
 
 def _alert_lines(alerts: tuple[AlertRow, ...] | None) -> Iterator[str]:
@@ -248,37 +218,25 @@ def _alert_lines(alerts: tuple[AlertRow, ...] | None) -> Iterator[str]:
     for alert in alerts:
         yield (
             f"the alert {alert.id[:8]} on {alert.metric} of round {alert.fired_in_round} was open "
-            "and is no longer known: people are notified that it ends, and it fires again if the "
-            "labels still call for it"
+            "and is no longer known: people are notified that it ends"
         )
 
 
-def _nothing(alerts: tuple[AlertRow, ...] | None) -> ForgottenRound:
-    from monitor.rounds.restore import ForgottenRound
-
-    return ForgottenRound((), {}, 0, alerts, (), ())
-
-
 def _restored_json(done: Done) -> dict[str, Any]:
-    forgotten = done.forgotten or _nothing(alerts=None)
+    found = done.found
     return {
         "monitor": done.monitor,
-        "problems": [str(problem) for problem in done.problems],
-        "rounds": [
-            {
-                "round": round_.number,
-                "slot": round_.slot,
-                "state": round_.state,
-                "version": round_.estimated_version,
-                "reason": round_.reason,
-            }
-            for round_ in done.rounds
-        ],
-        "opened": list(forgotten.opened),
-        "runs_deleted": forgotten.retire,
+        "problem": None if done.problem is None else str(done.problem),
+        "lost": [] if found is None else [_json_of(each) for each in found.lost],
+        "behind": []
+        if found is None
+        else [_json_of(each) | {"shown_version": shown} for each, shown in found.behind],
         "alerts_forgotten": None
-        if forgotten.alerts is None
-        else [alert.model_dump() for alert in forgotten.alerts],
-        "off_schedule": list(forgotten.off_schedule),
-        "abandoned": list(forgotten.abandoned),
+        if found is None or found.alerts is None
+        else [alert.model_dump() for alert in found.alerts],
     }
+
+
+def _json_of(round_: Round) -> dict[str, Any]:
+    names = ("number", "slot", "state", "version", "reason")
+    return {name: getattr(round_, name) for name in names}

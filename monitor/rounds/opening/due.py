@@ -52,7 +52,7 @@ def redo_abandoned(
     """
     with context.database.read() as connection:
         round_ = _round_at(connection, context, slot)
-        if round_ is None or round_.state is not RoundState.ABANDONED:
+        if round_ is None or round_.state is not RoundState.ABANDONED or round_.is_lost:
             return
         if round_transitions.labels_taken(connection, round_.id):
             return
@@ -74,6 +74,8 @@ def why_it_stays(context: MonitorContext, slot: datetime) -> str:
         round_ = _round_at(connection, context, slot)
         if round_ is None or round_.window.is_empty:
             return moves.NOTHING_TO_SEE
+        if round_.is_lost:
+            return moves.LOST_STAYS
         # Doing an abandoned round again would throw its answers away.
         is_abandoned = round_.state is RoundState.ABANDONED
         answers = round_transitions.labels_taken(connection, round_.id) if is_abandoned else 0
@@ -146,7 +148,7 @@ def _open(context: MonitorContext, slot: datetime, settings: RoundSettings, why:
         round_ = round_store.round_at(connection, monitor_id, slot)
         if round_ is None:
             return _add(connection, context, monitor_id, slot, settings, why)
-        if round_.state is RoundState.SKIPPED and not round_.window.is_empty:
+        if round_.state is RoundState.SKIPPED and not (round_.window.is_empty or round_.is_lost):
             round_transitions.reopen_skipped(
                 connection, round_.id, settings=settings, now=now, reason=why
             )

@@ -161,9 +161,7 @@ def _write_sample(
             census_store.write_census(connection, round_.id, part, census, now)
         segment_store.write_sizes(connection, round_.id, frame)
         challenger_store.write_sizes(connection, round_.id, frame)
-        # Those of a plan that is drawn; where the round has its old one, nobody knows them.
-        margins = {} if sample.is_repeated else plan.margins
-        frame_store.write_margins(connection, round_.id, margins)
+        frame_store.write_margins(connection, round_.id, plan.margins)
         round_transitions.move(
             connection,
             claim,

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from monitor.domain.judge import OnDemandJudge
-from monitor.domain.model import Frame, Item, StratumFrame
-from monitor.domain.settings import RoundSettings
+from monitor.domain.model import Frame, Item
 from monitor.rounds.sampling.plan import (
     checked_sizes,
     items_of,
@@ -15,12 +13,6 @@ from monitor.rounds.sampling.plan import (
 from monitor.stats.design.allocation import Allocation
 from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples.frame_store import StratumTally
-
-
-def is_same_strata(parts: Sequence[StratumFrame | StratumTally], before: Collection[str]) -> bool:
-    """Whether an earlier report has the same strata; it may leave out empty ones."""
-    held = {part.stratum.name for part in parts if part.size}
-    return bool(before) and held <= set(before) <= {part.stratum.name for part in parts}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +27,6 @@ class RoundSample:
     counted: int
     items: list[Item]
     checkers: Mapping[str, int]
-    is_repeated: bool
 
     def tallies(self, frame: Frame) -> list[StratumTally]:
         """Give each stratum its items."""
@@ -48,9 +39,8 @@ class RoundSample:
 def choose_items(round_: Round, frame: Frame, plan: Allocation) -> RoundSample:
     """Take the items of a plan."""
     settings = round_.settings
-    before = _as_before(frame, settings)
     # Databases know no numpy integers; of some strata not every item can be labeled.
-    sizes: list[int] = before or [
+    sizes: list[int] = [
         min(labels, part.available)
         for labels, part in zip(plan.labels.tolist(), frame.strata, strict=True)
     ]
@@ -70,16 +60,4 @@ def choose_items(round_: Round, frame: Frame, plan: Allocation) -> RoundSample:
             for item in items
             if item.order < check_of[item.stratum][0]
         },
-        is_repeated=before is not None,
     )
-
-
-def _as_before(frame: Frame, settings: RoundSettings) -> list[int] | None:
-    """Give each stratum what it had when the round was done before: its answers are there."""
-    before = settings.planned or {}
-    if not is_same_strata(frame.strata, before):
-        return None
-    again = [min(before.get(part.stratum.name, 0), len(part.candidates)) for part in frame.strata]
-    if isinstance(settings.judge, OnDemandJudge) and sum(again) < sum(before.values()):
-        return None  # its verdicts were lost, and asked again it says something else, or nothing
-    return again

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from monitor.domain.adapters import DIGESTS
-from monitor.domain.errors import SnapshotMissing, SourceRefused
-from monitor.domain.ports import as_counted
+from monitor.domain.errors import SourceRefused
 from monitor.domain.settings import RoundSettings
 from monitor.domain.slots import slots_after
 from monitor.presentation import setting_changes, windows
@@ -121,14 +120,14 @@ def _trial(context: MonitorContext, round_: Round, claim: Claim) -> DrawTrial:
 
 def _of_today(context: MonitorContext, round_: Round) -> RoundSettings:
     """Return what the round would be opened with today, for the same window."""
-    of_slot = ("schedule", "origin", "planned", "snapshot", "block")
+    of_slot = ("schedule", "origin", "shown_version", "block")
     of_round = {name: getattr(round_.settings, name) for name in of_slot}
     return context.settings.round.model_copy(update=of_round)
 
 
 def _check_window(context: MonitorContext, round_: Round) -> WindowCheck:
     try:
-        scan = _checked(context, round_)
+        scan = scan_window(context, round_)
         refuse_unknown(scan.frame, round_.settings)
         fault = why_unusable(scan.frame, round_.settings)
         if fault is not None and not scan.frame.rows:
@@ -143,15 +142,6 @@ def _check_window(context: MonitorContext, round_: Round) -> WindowCheck:
     alias = scan.alias if scan.frame.model_version is None else None
     unknown = () if alias is None else tuple(alias.concerns())
     return WindowCheck(scan, fault, concerns=concerns, alias_concerns=unknown)
-
-
-def _checked(context: MonitorContext, round_: Round) -> WindowScan:
-    """Check what the round was drawn from before, if it was and that is still kept."""
-    before = as_counted(context.source, round_.settings.snapshot)
-    try:
-        return scan_window(replace(context, source=before), round_)
-    except SnapshotMissing:
-        return scan_window(context, round_)
 
 
 def _why_empty(context: MonitorContext, round_: Round) -> str:

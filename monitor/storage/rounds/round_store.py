@@ -121,6 +121,12 @@ class Round:
         return self.version if self.version >= self.first_version else 0
 
     @property
+    def is_lost(self) -> bool:
+        """Whether a restored store lost its numbers, which MLflow alone has."""
+        is_behind = self.settings.shown_version > self.version
+        return is_behind and self.state in {RoundState.SKIPPED, RoundState.ABANDONED}
+
+    @property
     def is_silent(self) -> bool:
         """Whether no hook is notified of it: a backfill opened and closed it in one go."""
         if self.settings.origin != "backfill":

@@ -170,6 +170,12 @@ def last_reasons(connection: Connection, round_ids: Sequence[int]) -> dict[int, 
     return {round_id: str(reason) for round_id, reason in connection.execute(query)}
 
 
+def note_reason(connection: Connection, round_: Round, reason: str, now: datetime) -> None:
+    """Replace the reason why a round ended."""
+    change(connection, rounds, rounds.c.id == round_.id, reason=reason)
+    note_event(connection, round_, reason, now)
+
+
 def replace_settings(connection: Connection, round_id: int, settings: RoundSettings) -> None:
     """Replace the settings of a round in any state."""
     frozen = settings.model_dump(mode="json")
