@@ -149,7 +149,7 @@ class Done:
     """What was found of one monitor, or why nothing could be."""
 
     monitor: str
-    found: RestoredRounds | None = None
+    rounds: RestoredRounds | None = None
     problem: MonitorError | None = None
 
 
@@ -168,7 +168,7 @@ def restored(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
         echo_json({"monitors": [_restored_json(each) for each in done]})
     else:
         for each in done:
-            for line in _restored_lines(each.found):
+            for line in _restored_lines(each.rounds):
                 echo(f"{each.monitor}: {line}", indent="  ")
     problems = [(each.monitor, each.problem) for each in done if each.problem is not None]
     for monitor, problem in problems:
@@ -187,24 +187,24 @@ def _restored(context: MonitorContext) -> Done:
         raise AssertionError(message)
     # Without MLflow's answer nobody knows what is missing: this monitor waits, others go on.
     try:
-        done.found = reconcile(context, context.runs)
+        done.rounds = reconcile(context, context.runs)
     except MonitorError as error:
         done.problem = error
     return done
 
 
-def _restored_lines(found: RestoredRounds | None) -> Iterator[str]:
-    if found is None:
+def _restored_lines(rounds: RestoredRounds | None) -> Iterator[str]:
+    if rounds is None:
         return
-    for round_ in found.lost:
+    for round_ in rounds.lost:
         yield f"round {round_.number} (due {minute(round_.slot)} UTC) is {round_.reason}"
-    for round_, shown in found.behind:
+    for round_, shown in rounds.behind:
         yield (
             f"round {round_.number} (due {minute(round_.slot)} UTC) is {round_.state}; MLflow "
             f"shows version {shown}, so its next version is {shown + 1}"
         )
-    yield from _alert_lines(found.alerts)
-    if not (found.lost or found.behind or found.alerts or found.alerts is None):
+    yield from _alert_lines(rounds.alerts)
+    if not (rounds.lost or rounds.behind or rounds.alerts or rounds.alerts is None):
         yield "MLflow shows nothing that the store does not know"
 
 
@@ -223,17 +223,17 @@ def _alert_lines(alerts: tuple[AlertRow, ...] | None) -> Iterator[str]:
 
 
 def _restored_json(done: Done) -> dict[str, Any]:
-    found = done.found
+    rounds = done.rounds
     return {
         "monitor": done.monitor,
         "problem": None if done.problem is None else str(done.problem),
-        "lost": [] if found is None else [_json_of(each) for each in found.lost],
+        "lost": [] if rounds is None else [_json_of(each) for each in rounds.lost],
         "behind": []
-        if found is None
-        else [_json_of(each) | {"shown_version": shown} for each, shown in found.behind],
+        if rounds is None
+        else [_json_of(each) | {"shown_version": shown} for each, shown in rounds.behind],
         "alerts_forgotten": None
-        if found is None or found.alerts is None
-        else [alert.model_dump() for alert in found.alerts],
+        if rounds is None or rounds.alerts is None
+        else [alert.model_dump() for alert in rounds.alerts],
     }
 
 
