@@ -17,13 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.first_phase import METRICS, ends, pooled_matrix
 from benchmarks.harness import Flags, Values, Whole
 from benchmarks.strata import shifted
 from monitor.domain.model import Stratum, Verdict
-from monitor.domain.settings import Limits
+from monitor.domain.settings import Limits, Pooling
 from monitor.rounds.estimation.evidence import LimitEvidence, judge_evidence
+from monitor.rounds.estimation.history import history_states
+from monitor.rounds.estimation.tally import Completed
 from monitor.stats.core.counts import Counts
+from monitor.stats.core.draws import JointPosterior, draw
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
 from monitor.stats.detection.alternatives import guess
@@ -31,7 +33,9 @@ from monitor.stats.detection.e_detector import Evidence, log_threshold
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.random_shares import log_e_path_of_shares
 from monitor.stats.estimation.cell_matrix import cell_matrix
+from monitor.stats.history.robust_mixture import with_robust_weight
 
+METRICS = ("precision", "recall")
 PRECISION, RECALL, DROP = 0.85, 0.75, 0.08
 CELLS = (8, 16)
 QUIET, YEAR, WITHIN = 4, 52, (4, 12)
@@ -195,6 +199,33 @@ def coverage(process: Process, replicates: int, seed: int = 1) -> tuple[Values, 
             held[i] += (low <= truth) & (truth <= high)
             half += (i == 1) * (high - low) / 2
     return held / replicates, half / replicates
+
+
+def pooled_matrix(rounds: Sequence[Counts], cells: Whole) -> Matrix:
+    """Draw the matrix of the last of some rounds, as the monitor pools them.
+
+    ``cells`` are the score cells of the strata.
+    """
+    nothing, settings = np.zeros(len(cells), dtype=np.int64), Pooling()
+    counted = [Completed(each, nothing) for each in rounds]
+    [state] = history_states(counted, None, settings, cells=cells, since=len(rounds) - 1)
+    laws = (
+        with_robust_weight(
+            getattr(state.after, name),
+            *state.now.of_class(flagged=name == "flagged"),
+            share=settings.robust_weight,
+        )
+        for name in ("flagged", "passed")
+    )
+    drawn = draw(JointPosterior(*laws), seed=1, points=POINTS, size=state.now.size)
+    return drawn.rate_matrix(state.now.size)
+
+
+def ends(matrix: Matrix) -> tuple[Values, Values]:
+    """Find the ends of the 95 % intervals of precision and recall."""
+    values = np.stack([metric(name)(matrix) for name in METRICS])
+    low, high = np.quantile(values, [0.025, 0.975], axis=1)
+    return low, high
 
 
 def alarm_line(process: Process, paths: int) -> str:

@@ -27,11 +27,11 @@ sys.path.insert(0, str(DOCS.parent))
 
 from monitor.cli.app import SECTIONS as GROUPS
 from monitor.cli.app import app
-from monitor.config.adapters import HOOKS, JUDGES, LABELERS, LOGINS, SOURCES, Kinds
+from monitor.config.adapters import HOOKS, LABELERS, LOGINS, SOURCES, Kinds
 from monitor.config.model import Classes, Config, MonitorConfig
 from monitor.config.pages import PagesSettings, WebSettings
 from monitor.domain.challenger import Challenger
-from monitor.domain.judge import Budget
+from monitor.domain.judge import Judge
 from monitor.domain.sample_settings import Bands, Cells, Cost, Margin, Sample
 from monitor.domain.settings import (
     JUDGE_METRICS,
@@ -72,8 +72,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "monitors: source.columns": Columns,
     "monitors: source.columns.show, an entry": ShownColumn,
     "monitors: source.challenger": Challenger,
-    **of_kinds("monitors: judge", JUDGES),
-    "monitors: judge.budget": Budget,
+    "monitors: judge": Judge,
     "monitors: schedule": Schedule,
     "monitors: sample": Sample,
     "monitors: sample.margin": Margin,
@@ -144,16 +143,10 @@ NOTES = {
     "Challenger.predicted": "its predicted class, in place of both; read as `columns.predicted` is",
     "MonitorConfig.judge": "[a second opinion](../how-to/judge.md) that saves labels",
     "Judge.column": "the column of its verdicts",
-    "JudgeSettings.positive": "values that mean yes",
+    "Judge.positive": "values that mean yes",
     "Judge.negative": "values that mean no; every other one unless given",
-    "OnDemandSettings.negative": "values that mean no; `no`, 0 or false unless given",
-    "JudgeSettings.threshold": "numbers from it on mean yes, in place of `positive`",
-    "JudgeSettings.version": "what gave the verdicts; another one begins a new history",
-    "OnDemandSettings.items": "judged of each score cell, at most",
-    "OnDemandSettings.budget": "of a round",
-    "OnDemandSettings.timeout": "of one call",
-    "OnDemandSettings.within": "for all verdicts of a round",
-    "HttpSettings.model": "its name at the endpoint",
+    "Judge.threshold": "numbers from it on mean yes, in place of `positive`",
+    "Judge.version": "what gave the verdicts; another one begins a new history",
     "ShownColumn.column": "the column, shown under its own name",
     "ShownColumn.kind": "how it is shown: [what items may show](../how-to/shown-items.md)",
     "ShownColumn.table": "columns that are shown together, with a row for each",

@@ -12,24 +12,20 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from pydantic import ValidationError
 
-from monitor.config.adapters import HOOKS, JUDGES, LABELERS, SOURCES
+from monitor.config.adapters import HOOKS, LABELERS, SOURCES
 from monitor.config.model import Config, MonitorConfig
 from monitor.config.opened_source import opened_source, problems_of
 from monitor.config.several import labelers_of
 from monitor.domain.adapters import LabelerSite
 from monitor.domain.block import Block
 from monitor.domain.errors import ConfigRefused, SettingRefused
-from monitor.domain.judge import OnDemandSettings
-from monitor.domain.judging import JudgeSite
 from monitor.domain.label_parts import AssignedLabeler, parts_of, role_of, rules_of
 from monitor.domain.model import LOG, MLFLOW, EffectKind
 from monitor.domain.notice import Notice
 from monitor.domain.ports import Checkable, Clock, EffectHandler, Labeler, Source, utc_now
 from monitor.domain.settings import Labeling, RoundSettings
-from monitor.files.sqlite_address import absolute_address
 from monitor.hooks.context import HookContext, Link
 from monitor.hooks.log import LogHandler, LogSettings
-from monitor.judges.ask import JudgeClient
 from monitor.labeling.column import ColumnLabeler
 from monitor.labeling.files import FilesLabeler
 from monitor.labeling.page import PageLabeler
@@ -170,23 +166,11 @@ def _context(
         as_opened=partial(_as_opened, config, monitor),
         class_monitors=config.class_monitors(monitor),
         settled=SettledWindows() if monitor.block is None else settled[monitor.block.name],
-        judge=_judge(config, monitor, aliases),
     )
 
 
 def _as_opened(config: Config, monitor: MonitorConfig, settings: RoundSettings) -> Source:
     return opened_source(settings, monitor.source, config.folder)
-
-
-def _judge(config: Config, monitor: MonitorConfig, aliases: MlflowAliases) -> JudgeClient | None:
-    settings, mlflow = monitor.judge, config.mlflow
-    if not isinstance(settings, OnDemandSettings):
-        return None
-    uri = absolute_address(mlflow.tracking_uri, config.folder)
-    registry = mlflow.registry_uri and absolute_address(mlflow.registry_uri, config.folder)
-    with _refused("judge"):
-        site = JudgeSite(config.folder, uri, registry, aliases)
-        return JudgeClient(settings, JUDGES.make(settings, site))
 
 
 def _labelers(

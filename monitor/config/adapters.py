@@ -1,4 +1,4 @@
-"""Kinds of sources, labelers, judges, hooks and logins: built in, or added by entry points.
+"""Kinds of sources, labelers, hooks and logins: built in, or added by entry points.
 
 `monitor.plugins` and other packages add a kind by an entry point (`monitor.domain.adapters`). Only
 the names of entry points are read. The kind that a config uses is imported, and a fault in it is a
@@ -30,8 +30,6 @@ from monitor.domain.adapters import (
     SourceSettings,
 )
 from monitor.domain.errors import MonitorError, SettingRefused
-from monitor.domain.judge import Judge, JudgeSettings, OnDemandSettings
-from monitor.domain.judging import JudgeModel, JudgeSite
 from monitor.domain.ports import EffectHandler, Labeler, Source
 from monitor.domain.setting_types import Settings
 from monitor.domain.settings import Labeling
@@ -246,19 +244,6 @@ LABELERS: Kinds[Labeling, LabelerSite, Labeler] = Kinds(
         "column": Adapter(ColumnSettings, _column_labeler),
         "page": Adapter(PageSettings, _page_labeler),
     },
-)
-
-
-def _column_judge(settings: Judge, _: object) -> JudgeModel:
-    """Refuse to make anything: the source reads the column."""
-    raise NotImplementedError(settings.column)
-
-
-JUDGES: Kinds[JudgeSettings, JudgeSite, JudgeModel] = Kinds(
-    group="pr_monitor.judges",
-    base=OnDemandSettings,
-    built_in={"column": Adapter(Judge, _column_judge)},
-    default="column",
 )
 HOOKS: Kinds[HookSettings, HookContext, EffectHandler] = Kinds(
     group="pr_monitor.hooks",

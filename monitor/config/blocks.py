@@ -296,12 +296,6 @@ def _check_class_settings(tree: Tree, way: Way, block: BlockRequest) -> None:
     negatives = {text_of(value) for value in values}
     for both in sorted(negatives & {text_of(value) for value in block.values}):
         tree.refuse(negative, f"{both!r} is among classes.values, each of which has its monitor")
-    if str(tree.at((*way, "judge", "kind")) or "column") != "column":
-        message = (
-            "averages over classes take sizes of strata as counted, and those by a judge that is "
-            "asked are estimated; write its verdicts into a column"
-        )
-        tree.refuse((*way, "judge"), message)
     if isinstance(tree.at((*way, "labeling")), list):
         message = "the monitors of a block of classes have one labeler each; leave the list out"
         tree.refuse((*way, "labeling"), message)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from monitor.config.adapters import JUDGES, LABELERS, LOGINS, SOURCES, Kinds
+from monitor.config.adapters import LABELERS, LOGINS, SOURCES, Kinds
 from monitor.config.blocks import RawBlock, written_out
 from monitor.config.model import Config
 from monitor.config.removed import replacement_of
@@ -39,7 +39,6 @@ _PLAIN = (  # what pydantic says, one a line, without reasons and words of Pytho
     (r"\nit should be", " or"),
 )
 _KINDS: dict[object, Kinds[Any, Any, Any]] = {
-    "judge": JUDGES,
     "labeling": LABELERS,
     "login": LOGINS,
     "source": SOURCES,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from pydantic import (
     AfterValidator,
@@ -26,14 +26,14 @@ from pydantic import (
     model_validator,
 )
 
-from monitor.config.adapters import HOOKS, JUDGES, LABELERS, SOURCES
+from monitor.config.adapters import HOOKS, LABELERS, SOURCES
 from monitor.config.blocks import CLASSES, NAME
 from monitor.config.pages import PagesSettings, WebSettings
 from monitor.config.several import SeveralLabelers, labelers_of, read_labeling
 from monitor.domain.adapters import HookSettings, SourceSettings
 from monitor.domain.block import Block
 from monitor.domain.errors import ConfigRefused, SettingRefused
-from monitor.domain.judge import Judge, JudgeSettings, OnDemandJudge, OnDemandSettings
+from monitor.domain.judge import Judge
 from monitor.domain.label_parts import why_unclear
 from monitor.domain.masking import one_at
 from monitor.domain.sample_settings import Bands, Cells, Sample
@@ -116,7 +116,7 @@ class MonitorConfig(Settings):
     source: Annotated[SerializeAsAny[SourceSettings], SOURCES]
     schedule: Schedule
     sample: Sample = Sample()
-    judge: Annotated[SerializeAsAny[JudgeSettings] | None, JUDGES] = None
+    judge: Judge | None = None
     labeling: Annotated[SerializeAsAny[Labeling], LABELERS, BeforeValidator(read_labeling)]
     reference: ReferenceMatrix | None = None
     limits: Limits = Limits()
@@ -142,8 +142,7 @@ class MonitorConfig(Settings):
         ):
             for setting, why in conflicts():
                 raise SettingRefused(setting=setting, why=why)
-        if isinstance(self.judge, Judge):
-            self.source.judge_by(self.judge)
+        self.source.judge_by(self.judge)
         return self
 
     def _strata_without_scores(self) -> Iterator[tuple[str, str]]:
@@ -162,39 +161,12 @@ class MonitorConfig(Settings):
             for limit in self.limits.on_judge():
                 why = "the monitor has no judge whose rate could be limited"
                 yield f"limits.{limit.metric}", why
-        if isinstance(judge, OnDemandSettings):
-            yield from self._on_demand_conflicts(judge)
-        if not isinstance(judge, Judge):
             return
         if why_not := self.source.why_no_judge(judge):
             yield "judge", why_not
         if self._is_truth(judge.column):
             why = f"{judge.column!r} is labeling.value, the truth; a judge is another opinion"
             yield "judge", why
-
-    def _on_demand_conflicts(self, judge: OnDemandSettings) -> Iterator[tuple[str, str]]:
-        shown = self.source.shown_columns
-        if shown == ():
-            why = "it is asked about what people are shown; list that in source.columns.show"
-            yield "judge", why
-        for name in judge.placeholders:
-            if shown is not None and name not in shown:
-                available = ", ".join(f"{{{one}}}" for one in shown)
-                why = f"{{{name}}} is no column of source.columns.show, which has {available}"
-                yield "judge.prompt", why
-        if self.source.has_scores and self.sample.cells is None:
-            why = "it is asked about items of each score cell; leave out sample.cells: null"
-            yield "judge", why
-        for name, is_there in {
-            "source.challenger": self.source.challenged_by is not None,
-            "source.columns.released": self._column("released") is not None,
-        }.items():
-            if is_there:
-                why = (
-                    f"{name} is counted by stratum, and the sizes of strata by a judge that is "
-                    "asked are estimated; leave out one, or write its verdicts into a column"
-                )
-                yield "judge", why
 
     def _column(self, role: str) -> Any:
         return getattr(getattr(self.source, "columns", None), role, None)
@@ -239,8 +211,6 @@ class MonitorConfig(Settings):
             return "leaves no items by which a challenger could be compared"
         if self._column("released") is not None:
             return "counts flagged items that were not released, whose outcome nobody can observe"
-        if isinstance(self.judge, OnDemandSettings):
-            return "leaves no items that the judge could be asked about"
         return None
 
     def _conflicts_by_labeler(self) -> Iterator[tuple[str, str]]:
@@ -249,22 +219,13 @@ class MonitorConfig(Settings):
             if by_column and not self.source.has_truths:
                 yield f"{where}.path", NO_TRUTHS
 
-    @property
-    def _judge_of_rounds(self) -> Judge | OnDemandJudge | None:
-        judge = self.judge
-        if isinstance(judge, OnDemandSettings):
-            return judge.frozen(self.source.shown_columns or ())
-        return cast("Judge | None", judge)
-
     def settings(self) -> MonitorSettings:
         """Return what the rounds need, without secrets or places."""
         scored = self.source.has_scores
-        # Only estimates by cells count that the sizes of an asked judge's strata are estimated.
-        cells = ONE_CELL if isinstance(self.judge, OnDemandSettings) else None
         sample = (
             self.sample
             if scored
-            else self.sample.model_copy(update={"bands": ONE_BAND, "cells": cells})
+            else self.sample.model_copy(update={"bands": ONE_BAND, "cells": None})
         )
         return MonitorSettings(
             name=self.name,
@@ -274,7 +235,7 @@ class MonitorConfig(Settings):
                 threshold=self.source.threshold,
                 challenger=self.source.challenged_by,
                 released=self._column("released") is not None,
-                judge=self._judge_of_rounds,
+                judge=self.judge,
                 sample=sample,
                 reference=self.reference,
                 matures=getattr(self.labeling, "matures", timedelta(0)),

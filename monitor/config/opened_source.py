@@ -48,7 +48,7 @@ def opened_settings(settings: RoundSettings, today: SourceSettings) -> SourceSet
     Raises `SettingRefused` if an address has changed; `ValidationError` if they are not whole.
     """
     own = _settings(settings.source or {}, today)
-    own.judge_by(settings.column_judge)
+    own.judge_by(settings.judge)
     return own
 
 

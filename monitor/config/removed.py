@@ -12,6 +12,10 @@ _REFERENCE_FILE = (
     "`reference` takes the four counts tp, fp, fn and tn; `monitor.evaluate` prints them for a "
     "labeled file"
 )
+_ASKED_JUDGE = (
+    "the program no longer asks a judge; write its verdicts into a column of the predictions, as "
+    "examples/verdicts_of_an_llm.py does, and name that in judge.column"
+)
 _REMOVED = {
     "monitors.threshold_target": "pr-monitor threshold tells whether the threshold in use keeps a "
     "goal; a limit in `limits` alerts",
@@ -35,6 +39,13 @@ _REMOVED = {
     **{
         f"reference.{name}": _REFERENCE_FILE
         for name in ("path", "value", "score", "predicted", "positive")
+    },
+    **{
+        f"judge.{name}": _ASKED_JUDGE
+        for name in (
+            *("kind", "url", "model", "prompt", "key", "key_file", "command", "environment"),
+            *("batch", "items", "budget", "timeout", "retries", "concurrency", "within"),
+        )
     },
 }
 

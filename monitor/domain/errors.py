@@ -120,10 +120,6 @@ class RegistryUnavailable(TryLater):
     """MLflow did not answer which version an alias names; no round waits for it."""
 
 
-class JudgeUnavailable(TryLater):
-    """A judge's version is not known yet; its round waits for it within a limit."""
-
-
 class DeliveryFailed(TryLater):
     """MLflow or a hook did not take an effect; it stays in the store and is tried again.
 

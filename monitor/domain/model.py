@@ -155,8 +155,7 @@ class StratumFrame:
     """A stratum as counted: its size and its first candidates in random order, no id twice.
 
     ``segments`` holds the size of each value for each segment column; they add up to ``size``.
-    ``judged`` counts the items that a judge was asked about; None where ``size`` is counted. With
-    ``release``, candidates are only items that were let through.
+    With ``release``, candidates are only items that were let through.
     """
 
     stratum: Stratum
@@ -164,14 +163,12 @@ class StratumFrame:
     candidates: tuple[Candidate, ...]
     segments: tuple[Mapping[str, int], ...] = ()
     challenged: Decisions | None = None
-    judged: int | None = None
     release: Release | None = None
 
     @property
     def available(self) -> int:
         """How many items can be labeled, of those that one scan may draw."""
-        is_whole = self.judged is None and self.release is None
-        return self.size if is_whole else len(self.candidates)
+        return self.size if self.release is None else len(self.candidates)
 
 
 class BadRow(StrEnum):

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeVar
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.challenger import ChallengerRow
@@ -131,13 +131,7 @@ class ReportedEstimate(EstimateRow):
 
 
 class StratumRow(Report):
-    """One stratum as a version of a round saw it.
-
-    ``judged`` counts the items of a judge's sample by which ``size`` is estimated; None if it was
-    counted. Fields that earlier versions wrote are ignored.
-    """
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    """One stratum as a version of a round saw it."""
 
     stratum: str
     flagged: bool
@@ -148,7 +142,6 @@ class StratumRow(Report):
     labeled: int
     positive: int
     declined: int
-    judged: int | None = None
 
     @property
     def unanswered(self) -> int:
@@ -454,8 +447,6 @@ class RoundReport(Report):
     drawn items that evidence leaves out, since an earlier round had asked about them, and
     ``proposed_unlabeled`` the missing answers of the rounds behind ``proposed_limits``.
     """
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
 
     store_id: str
     round_key: str

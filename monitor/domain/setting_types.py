@@ -107,9 +107,9 @@ Question = Annotated[str, Field(max_length=300), AfterValidator(_says_something)
 
 
 class Report(BaseModel):
-    """Base of all payloads of effects."""
+    """Base of all payloads of effects; fields that only an earlier version wrote are ignored."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     @classmethod
     def taken_from(cls, source: object, **others: Any) -> Self:

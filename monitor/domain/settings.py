@@ -24,7 +24,7 @@ from pydantic import (
 
 from monitor.domain.block import Block
 from monitor.domain.challenger import Challenger
-from monitor.domain.judge import AnyJudge, Judge, OnDemandJudge
+from monitor.domain.judge import Judge
 from monitor.domain.label_parts import Rule, column_classes, parts_of
 from monitor.domain.ports import utc_now
 from monitor.domain.registered import AliasRead
@@ -301,7 +301,7 @@ class RoundSettings(Settings):
     alias: AliasRead | None = None
     threshold: float | None = None
     challenger: Challenger | None = None
-    judge: AnyJudge | None = None
+    judge: Judge | None = None
     released: bool = False
     schedule: Schedule
     sample: Sample = Sample()
@@ -333,14 +333,9 @@ class RoundSettings(Settings):
         return _remaining(values) | changed
 
     @property
-    def column_judge(self) -> Judge | None:
-        """The judge whose verdicts are in the predictions; None without one."""
-        return self.judge if isinstance(self.judge, Judge) else None
-
-    @property
     def counted_whole(self) -> dict[bool, int]:
         """The predicted classes whose labels are all counted, each with its labeler's index."""
-        if self.challenger is not None or isinstance(self.judge, OnDemandJudge):
+        if self.challenger is not None:
             return {}
         if len(parts_of(self.labeling)) == 1 and self.sample.max_labels != "all":
             return {}

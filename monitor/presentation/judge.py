@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from monitor.domain.judge import AnyJudge, Judge, JudgedRow, JudgeRow, OnDemandJudge
+from monitor.domain.judge import Judge, JudgedRow, JudgeRow
 from monitor.domain.model import Verdict
 from monitor.domain.setting_types import Ends
 from monitor.domain.values import listed
@@ -18,39 +18,9 @@ _RATES = {
 }
 
 
-SEGMENTS_OF_JUDGED = (
-    "sizes by verdict are estimated from the items that the judge was to judge, and these "
-    "intervals take them as counted"
-)
-
-
 def no_verdicts_sentence(fault: str) -> str:
     """Return the sentence that a window was drawn without its judge, and why."""
     return f"the judge has no verdicts, and labels are spent as without one: {fault}"
-
-
-def waits_for_version_sentence(judge: OnDemandJudge, fault: str) -> str:
-    """Return the sentence that a round waits to know which version its judge's alias names."""
-    return (
-        f"the judge's version is not known ({judge.name}): {fault}; the round tries again, for as "
-        "long as judge.within says"
-    )
-
-
-def last_version_sentence(judge: OnDemandJudge, version: str, fault: str) -> str:
-    """Return the sentence that a judge is taken for the version that the last round had."""
-    return (
-        f"the judge's version is not known ({judge.name}): {fault}; it is taken for version "
-        f"{version}, as in the last round, and people label as without a judge"
-    )
-
-
-def changed_judge_sentence(judge: AnyJudge) -> str:
-    """Return the sentence that a round was opened with a judge that the config has no longer."""
-    return (
-        f"the round was opened with the judge {judge.title}, which the config has no longer, so it "
-        "is drawn without a judge"
-    )
 
 
 def unjudged_sentence(missing: int, size: int) -> str:
@@ -85,33 +55,6 @@ def _counts_as(judge: Judge) -> str:
     return "no" if judge.negative is None else "no verdict"
 
 
-def partly_judged_sentence(missing: int, requested: int, why: str) -> str:
-    """Return the sentence that a judge that was asked is silent on too many items, and why."""
-    return (
-        f"the judge has no verdict on {missing:,} of the {requested:,} items that it was to judge "
-        f"({percent_text(missing / requested)}): {why}; people label these as without a judge"
-    )
-
-
-def why_missing_text(faults: Mapping[str | None, int], stopped: str) -> str:
-    """Return why items have no verdict: how many for which reason, and what ended the asking.
-
-    >>> why_missing_text({"malformed": 3, None: 40}, "its time was over")
-    '40 not asked about, 3 malformed; its time was over'
-    """
-    by_count = sorted(faults.items(), key=lambda one: -one[1])
-    counted = ", ".join(f"{count:,} {fault or 'not asked about'}" for fault, count in by_count)
-    return f"{counted}; {stopped}" if stopped else counted
-
-
-def cost_sentence(row: JudgeRow) -> str:
-    """Return what asking the judge has cost a round."""
-    cost = [plural(row.calls or 0, "call")]
-    cost += [plural(row.tokens, "token")] if row.tokens else []
-    took = ", ".join([*cost, f"{row.seconds or 0:,.0f} s"])
-    return f"to judge {plural(row.first_phase or 0, 'item')} took {took}"
-
-
 def verdicts_text(sizes: Mapping[Verdict | None, int]) -> str:
     """Return how many items the judge says yes and no to."""
     yes, no, missing = (sizes[each] for each in (Verdict.YES, Verdict.NO, Verdict.MISSING))
@@ -144,7 +87,7 @@ def judge_moved_sentence(yes: int, expected: int) -> str:
     )
 
 
-def one_verdict_sentence(judge: AnyJudge, yes: int, no: int) -> str:
+def one_verdict_sentence(judge: Judge, yes: int, no: int) -> str:
     """Return the sentence that the judge says the same of all items."""
     verdict = "yes" if yes else "no"
     return (
@@ -168,15 +111,11 @@ def judge_lines(row: JudgeRow) -> Iterator[str]:
     """Describe what to know about the judge; it never counts as a label."""
     if row.alone is not None:
         share = percent_text(row.alone.yes / row.alone.size)
-        about = "" if row.first_phase is None else "about "
-        yield f"it says yes to {about}{row.alone.yes:,} of {row.alone.size:,} items ({share})"
-    if row.first_phase is not None:
-        yield cost_sentence(row)
+        yield f"it says yes to {row.alone.yes:,} of {row.alone.size:,} items ({share})"
     if row.saved is not None:
         yield saved_sentence(row.saved)
     if row.missing:
-        why = f" ({row.why})" if row.why else ""
-        yield unjudged_sentence(row.missing, row.size) + why
+        yield unjudged_sentence(row.missing, row.size)
     yield "verdicts only decide which items people label; the estimates rest on people's labels"
 
 

@@ -47,7 +47,7 @@ from monitor.presentation.estimates import (
     reason_text,
     was_provisional_line,
 )
-from monitor.presentation.judge import SEGMENTS_OF_JUDGED, judge_lines, judge_tables
+from monitor.presentation.judge import judge_lines, judge_tables
 from monitor.presentation.limit_comparisons import comparisons_of
 from monitor.presentation.numbers import (
     bound_sign,
@@ -381,10 +381,7 @@ def _strata(rows: Sequence[StratumRow], lines: Iterable[str], *, counted: bool) 
 
 
 def _drawn_lines(rows: Sequence[StratumRow]) -> Iterator[str]:
-    judged = sum(row.judged for row in rows if row.judged is not None)
-    if judged:
-        yield f"sizes by verdict are estimated from {judged:,} items that the judge was asked about"
-    whole = [row.stratum for row in rows if row.size == row.planned > 0 and row.judged is None]
+    whole = [row.stratum for row in rows if row.size == row.planned > 0]
     if whole:
         yield f"census: every item of {', '.join(whole)} is drawn"
 
@@ -408,9 +405,7 @@ def _judge(report: RoundReport) -> Section:
 def _segments(report: RoundReport) -> Section:
     search = report.segment_search
     tables = [*search_tables(search), *segment_tables(report.segments, report.unlabeled)]
-    is_estimated = report.judge is not None and report.judge.first_phase is not None
-    lines = [SEGMENTS_OF_JUDGED] if tables and is_estimated else []
-    lines += filter(None, [search_line(search)])
+    lines = [*filter(None, [search_line(search)])]
     return Section(SectionKind.SEGMENTS, "Segments", tables, lines)
 
 

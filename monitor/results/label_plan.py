@@ -12,7 +12,6 @@ from monitor.drawing.panel import Box, Panel
 from monitor.drawing.scales import Linear, Log
 from monitor.drawing.svg import QUIET, picture, text_at
 from monitor.presentation.forecasts import plausible_text
-from monitor.presentation.numbers import plural
 from monitor.presentation.reasons import plan_note
 from monitor.presentation.table import Table
 from monitor.results.result import Picture, Result
@@ -170,11 +169,6 @@ def _of_judge(forecast: PlanForecast) -> Iterator[str]:
         )
         if forecast.judge.pilot is not None:
             yield forecast.judge.pilot
-    if phase := forecast.planned.first_phase:
-        yield (
-            f"The judge is asked about {phase['items']:,} items of each round, in "
-            f"{plural(phase['calls'], 'call')}."
-        )
 
 
 def _judge_text(judge: AssumedJudge) -> str:

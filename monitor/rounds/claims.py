@@ -9,8 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import TYPE_CHECKING
 
 import structlog
 
@@ -18,10 +16,6 @@ from monitor.domain.errors import MonitorError
 from monitor.storage.database import Database
 from monitor.storage.rounds import round_claims
 from monitor.storage.rounds.round_claims import CLAIM_MS, Claim
-
-if TYPE_CHECKING:
-    from threading import Semaphore
-
 
 log = structlog.get_logger("monitor.rounds")
 
@@ -76,31 +70,3 @@ def _beat(database: Database, claim: Claim, ended: threading.Event) -> None:
             continue
         if not held:  # another worker has it; the step finds that out when it writes
             return
-
-
-_turns: ContextVar[Semaphore | None] = ContextVar("turns", default=None)
-
-
-@contextmanager
-def turn_taken(turns: Semaphore) -> Iterator[None]:
-    """Wait for a turn, and have it while the block runs."""
-    with turns:
-        token = _turns.set(turns)
-        try:
-            yield
-        finally:
-            _turns.reset(token)
-
-
-@contextmanager
-def turn_released() -> Iterator[None]:
-    """Let another worker have this one's turn while the block runs, which only waits."""
-    turns = _turns.get()
-    if turns is None:  # no service: nobody else waits
-        yield
-        return
-    turns.release()
-    try:
-        yield
-    finally:
-        turns.acquire()

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 from monitor.domain.errors import SourceRefused
-from monitor.domain.judging import VerdictService
 from monitor.domain.label_parts import AssignedLabeler
 from monitor.domain.ports import Aliases, Clock, Labeler, RoundRuns, Source
 from monitor.domain.settings import MonitorSettings, RoundSettings
@@ -129,7 +128,6 @@ class MonitorContext:
     aliases: Aliases | None = None
     class_monitors: Mapping[str, str] = field(default_factory=dict)
     settled: SettledWindows = field(default_factory=SettledWindows)
-    judge: VerdictService | None = None
     parts: tuple[AssignedLabeler, ...] = ()
     as_opened: Callable[[RoundSettings], Source] | None = None
 
@@ -138,7 +136,7 @@ class MonitorContext:
         if self.as_opened is None or settings.source is None:
             return self
         today = self.settings.round
-        if (settings.source, settings.column_judge) == (today.source, today.column_judge):
+        if (settings.source, settings.judge) == (today.source, today.judge):
             return self
         return replace(self, source=self.as_opened(settings))
 

@@ -214,10 +214,8 @@ def read_early(
     batch = read_batch(context, round_, round_labels=labels)
     sample = batch.labels[round_.id].without(batch.recurring[round_.id])
     due, blocks = batch.affected[0], _evidence_tallies(round_, sample.settled(waiting))
-    evidence = []
-    if due.tally.counts.first_phase is None:
-        launch = before_launch(due.tally.frame, batch.history.reference)
-        evidence = classifier_evidence(blocks, batch.before_restated(0), launch, round_.settings)
+    launch = before_launch(due.tally.frame, batch.history.reference)
+    evidence = classifier_evidence(blocks, batch.before_restated(0), launch, round_.settings)
     now, revision = context.clock(), batch.labels[round_.id].label_revision
     with context.database.write() as connection:
         round_transitions.note_evidence(connection, claim, revision)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import structlog
 
 from monitor.domain.errors import MonitorError, StoppedByBug
-from monitor.rounds.claims import turn_taken
 from monitor.rounds.context import MonitorContext
 from monitor.service.change_detection import ChangeDetector, MonitorScan, last_ones
 from monitor.service.imports import broken_import, end_for
@@ -86,7 +85,7 @@ class MonitorPool:
 
     def _one_after_another(self, checks: Sequence[MonitorScan], around: Around) -> None:
         for scan in checks:
-            with turn_taken(self._turns):
+            with self._turns:
                 self._check(scan, around)
 
     def _check(self, scan: MonitorScan, around: Around) -> None:

@@ -177,7 +177,6 @@ strata = define_table(
     Column("verdict", String(10)),  # of the judge; null without one
     Column("size", BigInteger, nullable=False),
     Column("planned", Integer, nullable=False),
-    Column("judged", Integer),  # items that gave an estimated size; null: the size was counted
 )
 
 items = define_table(
@@ -193,32 +192,6 @@ items = define_table(
     *optional(Boolean, "challenged"),
     ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"]),
     Index(None, "id", "round_id"),  # finds the rounds that asked about an item before
-)
-
-verdicts = define_table(
-    "verdicts",
-    Column("monitor_id", ForeignKey("monitors.id"), primary_key=True),
-    Column("judge", String(32), primary_key=True),
-    Column("item_id", Text, primary_key=True),
-    Column("seen", String(32), primary_key=True),  # a digest of what it saw of the item
-    Column("round_id", ForeignKey("rounds.id"), nullable=False, index=True),
-    Column("verdict", String(10), nullable=False),
-    Column("fault", String(100)),  # why there is no verdict
-    Column("tokens", Integer, nullable=False),
-    Column("at", UtcDateTime, nullable=False),
-    comment="What a judge that is asked said of items, so that none is asked about twice.",
-)
-
-judgings = define_table(
-    "judgings",
-    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
-    Column("began_at", UtcDateTime, nullable=False),
-    Column("calls", Integer, nullable=False),
-    Column("tokens", BigInteger, nullable=False),
-    Column("seconds", Float, nullable=False),
-    Column("items", Integer),  # of the first phase; null until the round is drawn
-    Column("why", Text),  # why items of it have no verdict
-    comment="What asking its judge has cost a round.",
 )
 
 payloads = define_table(

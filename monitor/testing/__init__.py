@@ -12,7 +12,6 @@ adapter, and let pytest collect it::
             return MySource(write_somewhere(rows))
 """
 
-from monitor.testing.judge_model_contract import JudgeModelContract
 from monitor.testing.labeler_contract import LabelerContract
 from monitor.testing.memory import MemoryLabeler, MemorySource, draw_order
 from monitor.testing.source_contract import (
@@ -25,7 +24,6 @@ from monitor.testing.source_contract import (
 __all__ = [
     "ChallengerContract",
     "JudgeContract",
-    "JudgeModelContract",
     "LabelerContract",
     "MemoryLabeler",
     "MemorySource",

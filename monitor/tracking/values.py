@@ -275,7 +275,7 @@ def _challenger_metrics(report: RoundReport) -> dict[str, float]:
 
 
 def _judge_metrics(report: RoundReport) -> dict[str, float]:
-    """Name the judge's rates, of this round and ``_pooled``, and what asking it has cost."""
+    """Name the judge's rates, of this round and ``_pooled``, and the labels it saves."""
     row = report.judge
     if row is None or not row.size:
         return {}
@@ -283,8 +283,7 @@ def _judge_metrics(report: RoundReport) -> dict[str, float]:
     for called, of in (("", row.alone), ("_pooled", row.pooled)):
         for name in () if of is None else ("tpr", "fpr", "kappa"):
             values |= _with_ends(f"judge/{name}{called}", getattr(of, name))
-    costs = {name: getattr(row, name) for name in ("saved", "calls", "tokens", "seconds")}
-    return values | {f"judge/{name}": float(n) for name, n in costs.items() if n is not None}
+    return values if row.saved is None else {**values, "judge/saved": row.saved}
 
 
 def _check_metrics(report: RoundReport) -> dict[str, float]:

@@ -81,18 +81,6 @@ def test_without_a_score_each_class_is_one_stratum(load):
     assert (bands.flagged, bands.passed) == (1, 1)
 
 
-@pytest.mark.parametrize(
-    ("judge", "cells"),
-    [("command: [./judge.sh], kind: command", Cells(flagged=1, passed=1)), ("column: v", None)],
-    ids=["asked", "column"],
-)
-def test_without_a_score_estimated_sizes_count_as_they_do_in_cells(load, judge, cells):
-    named = f'    judge: {{{judge}, positive: "yes"}}\n    labeling:'
-    text = BY_CLASS.replace("    labeling:", named, 1)
-
-    assert load(text).monitors[0].settings().round.sample.cells == cells
-
-
 @pytest.mark.parametrize("strata", ["bands", "cells"])
 def test_strata_by_score_without_a_score_are_refused_rather_than_ignored(refused, strata):
     asked = f"max_labels: 2000, {strata}: {{flagged: 1, passed: 4}}"

@@ -271,7 +271,7 @@ def test_a_judge_that_leaves_lets_the_labels_so_far_count_by_the_new_strata(one)
     assert sum(labeled for _, labeled in after["reference"].values()) > 0
 
 
-def test_a_round_that_was_opened_with_another_judge_is_drawn_without_one(database):
+def test_a_round_that_kept_no_source_is_drawn_with_the_judge_of_today(database):
     scene = judged(database)
     scene.week(1)
     for row in scene.source.rows:
@@ -287,9 +287,8 @@ def test_a_round_that_was_opened_with_another_judge_is_drawn_without_one(databas
         scene.answer()
 
     assert scene.round(1).state is RoundState.CLOSED
-    assert "which the config has no longer" in scene.concerns(1)["judge"]
-    assert scene.report(1)["judge"] is None
-    assert not any(row["stratum"].count("-") > 1 for row in scene.report(1)["strata"])
+    assert "judge" in scene.concerns(1)["settings"]
+    assert scene.report(1)["judge"]["title"] == scene.settings.judge.title
 
 
 def test_a_judge_that_says_yes_more_often_at_equal_scores_is_noticed(two):

@@ -2,16 +2,12 @@
 
 from typing import Any
 
-import numpy as np
 from sqlalchemy import delete, event, update
 
-from monitor.domain.model import BandEdges
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.rounds import versions
-from monitor.rounds.estimation.tally import Tally
 from monitor.storage.results import past_counts
 from monitor.storage.results.estimate_store import read_counts
-from monitor.storage.samples.frame_store import StratumTally
 from monitor.storage.tables import packed_counts
 from tests.rounds.scene import LIMITS, WEEK, settings
 
@@ -133,32 +129,6 @@ def test_a_round_reads_the_strata_of_earlier_rounds_where_they_are_not_packed_an
         ]
     assert {scene.round(number).id for number in (1, 2)} <= asked
     assert all(each.is_packed for each in past_of(scene, 5))
-
-
-def test_a_row_keeps_which_items_a_judge_was_asked_about():
-    frame = BandEdges(flagged=(0.8,), unscored=True, judged=True).strata()
-    asked = [
-        StratumTally(of, 30 * n, 4, 3, 1, judged=None if of.unscored else n)
-        for n, of in enumerate(frame, start=1)
-    ]
-    counted = [StratumTally(of, 30, 4, 3, 1) for of in frame]
-
-    rows = [past_counts._pack(each) for each in (asked, counted)]
-    sample, nothing = (each.first_phase for each in past_counts._arrays(rows))
-
-    names = [of.name for of in frame]
-    cells = [
-        {name for name, parent in zip(names, sample.parent, strict=True) if parent == cell}  # type: ignore[union-attr]
-        for cell in np.unique(sample.parent)  # type: ignore[union-attr]
-    ]
-    judged = dict(zip(names, sample.judged.tolist(), strict=True))  # type: ignore[union-attr]
-    assert nothing is None
-    assert {"flagged-no-2", "flagged-yes-2", "flagged-missing-2"} in cells
-    assert {"flagged-unscored"} in cells
-    assert {"passed-no-1", "passed-yes-1", "passed-missing-1"} in cells
-    assert judged["flagged-no-2"] == 2
-    assert judged["flagged-unscored"] == 30 * 7  # its size was counted
-    assert Tally(tuple(asked)).counts.first_phase.judged.tolist() == sample.judged.tolist()  # type: ignore[union-attr]
 
 
 def rounds_whose_counts_are_read(scene):

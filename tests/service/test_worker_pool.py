@@ -4,14 +4,12 @@ import time
 from contextlib import contextmanager
 from datetime import timedelta
 from threading import Event
-from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import update
 from structlog.testing import capture_logs
 
 from monitor.domain.errors import MonitorError, SchemaNewer
-from monitor.domain.judging import Reply
 from monitor.rounds import claims
 from monitor.rounds.opening import due
 from monitor.service import worker_pool
@@ -21,7 +19,6 @@ from monitor.service.shared_reads import SharedScans
 from monitor.storage.rounds import round_store
 from monitor.storage.schema import VERSION_TABLE
 from monitor.storage.tables import rounds
-from tests.plugins.judges.asking import asking_within
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings
 from tests.rounds.sinks import Sink, application_of
 from tests.workers import eventually
@@ -112,28 +109,6 @@ def test_what_workers_left_in_mid_step_comes_one_after_the_other_the_longest_lef
     slow.go_on.set()
 
     eventually(lambda: states(scenes[1]) == ["abandoned"])
-    assert meanwhile == ["open"]
-
-
-@pytest.fixture
-def asked(database, tmp_path):
-    """A monitor whose judge answers once it may go on."""
-    go_on = Event()
-    scene = asking_within(database, tmp_path, lambda *_: go_on.wait(60) and Reply("no"))
-    scene.name = "asked"
-    return SimpleNamespace(scene=scene, go_on=go_on)
-
-
-def test_a_round_whose_judge_is_asked_leaves_its_worker_to_others(scenes, asked, log, monkeypatch):
-    monkeypatch.setattr(worker_pool, "WORKERS", 1)
-
-    with working([asked.scene, scenes[1]], log, asked) as work:
-        work.rounds()
-        eventually(lambda: states(scenes[1]) == ["abandoned"])
-        meanwhile = states(asked.scene)
-        asked.go_on.set()
-        eventually(lambda: states(asked.scene) == ["labeling"])
-
     assert meanwhile == ["open"]
 
 

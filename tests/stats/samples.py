@@ -32,15 +32,9 @@ def of_answers(y1, n1, y0, n0, *, flagged_size=46_000, passed_size=1_000_000):
     return of_matrix(y1, n1 - y1, y0, n0 - y0, flagged_size, passed_size)
 
 
-def of_strata(size, labeled, positive, is_flagged, first_phase=None):
+def of_strata(size, labeled, positive, is_flagged):
     """Parallel arrays over strata."""
-    return Counts.of_arrays(
-        size=size,
-        labeled=labeled,
-        positive=positive,
-        is_flagged=is_flagged,
-        first_phase=first_phase,
-    )
+    return Counts.of_arrays(size=size, labeled=labeled, positive=positive, is_flagged=is_flagged)
 
 
 def missing_bounds(counts, missing, name, *, cells=False):

@@ -9,12 +9,14 @@ import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import inspect, select, text
+from sqlalchemy import inspect, select, text, update
 
 from monitor.domain.errors import ConfigRefused, InputRefused, SchemaMismatch
+from monitor.domain.judge import Judge
 from monitor.domain.settings import RoundSettings
 from monitor.storage import schema
 from monitor.storage.database import Database
+from monitor.storage.results import concern_store
 from monitor.storage.rounds import round_store
 from monitor.storage.tables import metadata, monitors, rounds, store
 from monitor.storage.views import NAMES
@@ -31,6 +33,7 @@ def upgrade():
     op.execute("alter table there_is_no_such_table add column x integer")
 """
 SHIPPED = schema.revisions()[-1]
+BEFORE_ASKED_JUDGES_WENT = "0017"
 
 
 @pytest.fixture
@@ -355,3 +358,31 @@ def test_a_round_whose_second_wave_was_to_come_keeps_the_items_that_it_asked_for
     asked = [(id_, labels if id_ in waiting else labels + 5) for id_, labels in before]
     assert waiting
     assert sorted(after) == sorted(asked)
+
+
+def test_rounds_of_a_judge_that_was_asked_go_on_without_it_and_say_so(empty):
+    make_old_store(empty, "0001")
+    asked = {"kind": "http", "name": "m", "rule": "verdict = yes", "digest": "1", "items": 9}
+    column = {"kind": "column", "column": "verdict", "positive": "yes"}
+    with empty.write() as connection:
+        config = schema.alembic_config(connection)
+        command.upgrade(config, BEFORE_ASKED_JUDGES_WENT)
+        stored = {
+            row.id: row for row in connection.execute(select(*rounds.c["id", "state", "settings"]))
+        }
+        drawn, opened, other = (
+            next(id_ for id_, row in stored.items() if row.state == state)
+            for state in ("labeling", "open", "closed")
+        )
+        for id_, judge in ((drawn, asked), (opened, asked), (other, column)):
+            changed = {**stored[id_].settings, "judge": judge}
+            connection.execute(update(rounds).where(rounds.c.id == id_).values(settings=changed))
+        command.upgrade(config, "head")
+
+    with empty.read() as connection:
+        read = {id_: round_store.read_round(connection, id_) for id_ in (drawn, opened, other)}
+        told = {id_: concern_store.read_concerns(connection, id_).get("judge") for id_ in read}
+    assert read[other].settings.judge == Judge(column="verdict", positive="yes")
+    assert (read[drawn].settings.judge, read[opened].settings.judge, told[other]) == (None,) * 3
+    assert "sizes of its strata by verdict are estimates" in str(told[drawn])
+    assert "drawn without a judge" in str(told[opened])

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from monitor.cli.commands.data_checks import (
     CheckResult,
-    check_judge,
     check_source,
     check_truth,
     rule_warnings,
@@ -79,8 +78,6 @@ def checks(application: Application, config: Path) -> Iterator[Check]:
         name = context.settings.name
         source = _tried(f"source of {name}", partial(check_source, context))
         yield source
-        if context.judge is not None:
-            yield _tried(f"judge of {name}", partial(check_judge, context))
         for one in context.today:
             what = f"labels of {name}, {one.title}" if one.title else f"labels of {name}"
             yield _tried(what, partial(_labels, context, one))

@@ -6,7 +6,6 @@ whether the truth joins.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,12 +13,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from monitor.cli.commands.inverted_labels import inverted_warnings
-from monitor.domain.errors import LabelsRefused, SourceRefused, TryLater
-from monitor.domain.judge import Judge
-from monitor.domain.judging import JudgeFailed
-from monitor.domain.model import BandEdges, Frame, Verdict, Window
+from monitor.domain.errors import LabelsRefused, SourceRefused
+from monitor.domain.model import BandEdges, Frame, Window
 from monitor.domain.ports import ExcludesRows, ShowsPictures
-from monitor.domain.shown import Shown, is_picture
+from monitor.domain.shown import is_picture
 from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.domain.values import listed
 from monitor.presentation.judge import verdicts_text
@@ -84,7 +81,7 @@ def check_source(context: MonitorContext) -> CheckResult:
     slot = newest_slot(settings.schedule, context.clock())
     window = window_of(settings.schedule, slot)
     at_most = max(settings.sample.budget, PROFILE)  # as a draw reads, so that ids are compared
-    reads_verdicts = isinstance(settings.judge, Judge)
+    reads_verdicts = settings.judge is not None
     strata = BandEdges(judged=reads_verdicts).strata()
     frame = context.source.scan(window, strata, at_most, "check")
     if not frame.rows:
@@ -173,52 +170,6 @@ def _nothing(context: MonitorContext, window: Window) -> CheckResult:
         return CheckResult(found)  # a later window has some
     late = "are they still written, and is schedule.lag as long as they take to arrive?"
     return CheckResult("", (f"{found}: {late}",))
-
-
-class JudgeSilent(TryLater):
-    """A judge gave no verdict on an item; rounds go on without."""
-
-
-def check_judge(context: MonitorContext) -> str:
-    """Ask a judge about one item of the last window that has any, and say what it answered.
-
-    Raises `JudgeSilent` if that is no verdict.
-    """
-    judge, settings = context.judge, context.settings.round.judge
-    assert judge is not None  # noqa: S101  asked by the caller
-    assert settings is not None  # noqa: S101
-    item = _an_item(context)
-    if item is None:
-        return f"{settings.title}; there is no item to ask about"
-    try:
-        resolved = judge.resolved()
-    except JudgeFailed as error:
-        message = f"{settings.title}: {error}"
-        raise JudgeSilent(message) from error
-    began = time.monotonic()
-    session = judge.session(calls=1, tokens=1, seconds=_JUDGE_SECONDS)
-    [opinion] = session.ask([item])
-    if opinion is None or opinion.verdict is Verdict.MISSING:
-        why = session.stopped if opinion is None else opinion.fault
-        hint = next((f"; {hint}" for fault, hint in _HINTS.items() if why.startswith(fault)), "")
-        message = f"{settings.title} gave no verdict on an item of the last window: {why}{hint}"
-        raise JudgeSilent(message)
-    version = "" if resolved is None else f", version {resolved}"
-    tokens = f", {plural(session.tokens, 'token')}" if session.tokens else ""
-    seconds = time.monotonic() - began
-    return (
-        f"{settings.title}{version} says {opinion.verdict} to an item of the last window "
-        f"({seconds:.1f} s{tokens})"
-    )
-
-
-def _an_item(context: MonitorContext) -> Shown | None:
-    window = _joined_window(context, timedelta(0))
-    if window is None:
-        return None
-    frame = context.source.scan(window, BandEdges().strata(), 1, "check")
-    ids = [each.id for part in frame.strata for each in part.candidates]
-    return next(iter(context.source.show(ids, window).values()), None)
 
 
 def check_truth(

@@ -144,9 +144,6 @@ def _grouped(
 
 def _check_labeled(labels: RoundLabels, *, cells: bool) -> None:
     strata = labels.strata
-    if any(part.judged is not None for part in strata):
-        message = "sizes by verdict are estimated, and curves take them as counted"
-        raise NoCurves(message)
     holding = {part.stratum.name for part in strata if part.size}
     answered = {item.stratum for item in labels.labeled}
     if cells:  # one without an answer is taken with its neighbours
@@ -202,14 +199,7 @@ def _together(earlier: Sequence[Counted], now: Tally) -> Counts:
     rounds = [counted.counts for counted in earlier]
     if not now.is_judged:
         return summed(rounds)
-    joined = side_by_side(rounds)
-    return Counts.of_arrays(
-        size=joined.size,
-        labeled=joined.labeled,
-        positive=joined.positive,
-        is_flagged=joined.is_flagged,
-        first_phase=joined.first_phase,
-    )
+    return side_by_side(rounds)
 
 
 def _working(counts: Counts, *, seed: int, cells: bool) -> Working:

@@ -81,8 +81,7 @@ def _judge_evidence(
     limit, flags = Limit(JUDGE_METRICS[side.metric], side.value, side.side).direct(), Verdict.YES
     if limit.metric == "specificity":  # recall of the negatives, by what the judge says no to
         limit, flags = replace(limit, metric="recall"), Verdict.NO
-    is_sampled = now.counts.first_phase is not None
-    counted = partial(as_classifier, strata=strata, flags=flags, is_sampled=is_sampled)
+    counted = partial(as_classifier, strata=strata, flags=flags)
     before = [counted(each) for each in earlier]
     return _read(side, limit, [counted(now)], before, guess([each.counts for each in before]))
 

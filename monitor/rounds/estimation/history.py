@@ -20,10 +20,11 @@ from monitor.domain.sample_settings import Sample
 from monitor.domain.settings import Pooling
 from monitor.rounds.estimation.tally import Counted
 from monitor.stats.core.beta_mixture import BetaMixture, prior_count
-from monitor.stats.core.counts import Counts, FirstPhase
+from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior
 from monitor.stats.core.metrics import Matrix
 from monitor.stats.core.scaled_matrix import scaled_matrix
+from monitor.stats.design.double_sampling import CountedShares
 from monitor.stats.design.restratify import EffectiveCounts
 from monitor.stats.estimation.cell_matrix import class_counts
 from monitor.stats.history.change_point import ClassHistory, PoolingStep, last_steps, pooling_steps
@@ -329,7 +330,7 @@ def class_labels(
         items, items_now = (_of_cell(size, cells) for size in (each.size, now))
         own = np.where(items > 0, items_now * (each.size / np.maximum(items, 1)), now)
         columns = own, each.labeled, each.positive, each.is_flagged
-        worth.append(class_counts(*columns, each.first_phase or FirstPhase(each.size, cells)))
+        worth.append(class_counts(*columns, CountedShares(each.size, cells)))
     return EffectiveCounts(
         np.stack([each.positive for each in worth]), np.stack([each.labeled for each in worth])
     )

@@ -24,12 +24,11 @@ from monitor.stats.design.recalibration import Cut, recalibrated_rates
 from monitor.stats.detection.alternatives import decayed_labels
 from monitor.stats.estimation.judge_rates import (
     counts_of_judge,
-    estimates_of_judge,
     judge_rates,
     judged_order,
 )
 from monitor.stats.estimation.missing import completions
-from monitor.storage.samples.verdict_store import Judging
+from monitor.stats.estimation.posterior import estimates
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,28 +69,20 @@ _SIGN: dict[Verdict | None, float] = {Verdict.NO: -1.0, Verdict.YES: 1.0}
 
 
 def as_classifier(
-    counted: Counted,
-    strata: Sequence[Stratum],
-    flags: Verdict = Verdict.YES,
-    *,
-    is_sampled: bool = False,
+    counted: Counted, strata: Sequence[Stratum], flags: Verdict = Verdict.YES
 ) -> Completed:
     """Count a round for its judge, as for a classifier that flags what the judge says yes to.
 
-    Items without a verdict count only where the judge was asked about a sample. With ``flags`` a
-    no, negatives are the positives of the classifier: what an FPR is about.
+    Items without a verdict do not count. With ``flags`` a no, negatives are the positives of the
+    classifier: what an FPR is about.
     """
     verdicts, counts = np.array([one.verdict or "" for one in strata]), counted.counts
     flagged, has_verdict = verdicts == flags, np.isin(verdicts, (Verdict.YES, Verdict.NO))
-    order = judged_order(counts.is_flagged, flagged, has_verdict | is_sampled)
+    order = judged_order(counts.is_flagged, flagged, has_verdict)
     if flags is Verdict.NO:
         negative = counts.labeled - counts.positive
         counts = Counts(counts.size, counts.labeled, negative, counts.is_flagged)
-    result = counts_of_judge(counts, flagged, order)
-    if is_sampled and (sample := counted.counts.first_phase):
-        sample = replace(sample, has_verdict=has_verdict).taken(order)
-        result = replace(result, first_phase=sample)
-    return Completed(result, counted.missing[order])
+    return Completed(counts_of_judge(counts, flagged, order), counted.missing[order])
 
 
 def judge_estimates(now: Tally, limits: Limits, *, seed: int) -> list[ReportedEstimate]:
@@ -99,43 +90,33 @@ def judge_estimates(now: Tally, limits: Limits, *, seed: int) -> list[ReportedEs
     names = {JUDGE_METRICS[side.metric]: side.metric for side in limits.on_judge()}
     if not names or all(one.verdict is None for one in now.frame):
         return []
-    judge = as_classifier(now, now.frame, is_sampled=now.counts.first_phase is not None)
+    judge = as_classifier(now, now.frame)
     rows, *corners = (
         [
             replace(row, metric=names[row.metric])
-            for row in estimates_of_judge(counts, tuple(names), seed=seed)
+            for row in estimates(counts, metrics=tuple(names), seed=seed, cells=True)
         ]
         for counts in (judge.counts, *completions(judge.counts, judge.missing))
     )
     return reported_rows(rows, corners)
 
 
-def judge_row(
-    member: Member, earlier: Sequence[Counted], judging: Judging | None = None
-) -> JudgeRow | None:
-    """Report how good a round's judge is; ``judging`` is what asking it has cost."""
+def judge_row(member: Member, earlier: Sequence[Counted]) -> JudgeRow | None:
+    """Report how good a round's judge is; None without one."""
     judge, strata, own = member.round.settings.judge, member.tally.frame, member.tally.counts
     if judge is None or all(one.verdict is None for one in strata):
         return None
     verdicts = np.array([one.verdict or _UNSCORED for one in strata])
     counted = [each.counts for each in earlier]
     seed = member.round.sobol_seed
-    resolved = getattr(judge, "resolved", None)
     return JudgeRow(
-        title=judge.title if resolved is None else f"{judge.title}, version {resolved}",
+        title=judge.title,
         level=CREDIBLE_LEVEL,
         size=int(own.size[verdicts != _UNSCORED].sum()),
         missing=int(own.size[verdicts == Verdict.MISSING].sum()),
         alone=_judged([own], verdicts, seed),
         pooled=_judged([*counted, own], verdicts, seed) if counted else None,
-        saved=None
-        if own.first_phase is not None  # labels do not take the noise of the shares away
-        else _saved([*counted, own], strata, member.round.settings.sample),
-        first_phase=None if judging is None else judging.items,
-        calls=None if judging is None else judging.calls,
-        tokens=None if judging is None else judging.tokens,
-        seconds=None if judging is None else round(judging.seconds, 1),
-        why=None if judging is None else judging.why,
+        saved=_saved([*counted, own], strata, member.round.settings.sample),
     )
 
 
@@ -207,8 +188,8 @@ def judge_notices(now: Tally, earlier: Sequence[Counted]) -> list[NoticeRow]:
         return []
     verdicts = np.array([one.verdict or "" for one in strata])
     _, cell = np.unique(np.stack([counts.is_flagged, cut.position]), axis=1, return_inverse=True)
-    before = [_sizes_of_judged(each.counts) for each in earlier[-JUDGED_BEFORE:]]
-    rounds = np.stack([_sizes_of_judged(counts), np.sum(before, axis=0)])
+    before = [each.counts.size for each in earlier[-JUDGED_BEFORE:]]
+    rounds = np.stack([counts.size, np.sum(before, axis=0)])
     (yes, yes_before), (no, no_before) = (
         [np.bincount(cell.ravel(), weights=of * (verdicts == verdict)) for of in rounds]
         for verdict in (Verdict.YES, Verdict.NO)
@@ -225,7 +206,3 @@ def judge_notices(now: Tally, earlier: Sequence[Counted]) -> list[NoticeRow]:
     return [
         NoticeRow(kind="judge", subject="verdicts", value=answered / expected, sentence=sentence)
     ]
-
-
-def _sizes_of_judged(counts: Counts) -> NDArray[np.int64]:
-    return counts.size if counts.first_phase is None else counts.first_phase.judged

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.domain.judge import JudgeRow, OnDemandJudge
+from monitor.domain.judge import JudgeRow
 from monitor.domain.model import Answer
 from monitor.domain.report import AgreementRow, NoticeRow, SegmentRow
 from monitor.presentation.notices import disagreement_sentence
@@ -29,10 +29,8 @@ from monitor.storage.labels import check_store, overlap_store
 from monitor.storage.labels.check_store import Checked
 from monitor.storage.labels.round_labels import RoundLabels, SeveralAnswers
 from monitor.storage.results import challenger_store, segment_store
-from monitor.storage.results.past_counts import first_phase_of
 from monitor.storage.results.segment_store import SegmentCell
 from monitor.storage.rounds.round_store import Round
-from monitor.storage.samples import verdict_store
 from monitor.storage.samples.frame_store import StratumTally
 
 if TYPE_CHECKING:
@@ -70,14 +68,11 @@ def read_supplements(
     with database.read() as connection:
         compared = challenges(connection, batch)
         searches = segment_searches(connection, batch, restating)
-        rounds = [member.round for member in batch.affected]
-        asked = [one.id for one in rounds if isinstance(one.settings.judge, OnDemandJudge)]
-        judgings = verdict_store.read_judgings(connection, asked)
         return {
             (each := member.round.id): replace(
                 _supplements(connection, member.round, batch.labels[each]),
                 challenge=compared.get(each),
-                judge=judge_row(member, batch.before(index), judgings.get(each)),
+                judge=judge_row(member, batch.before(index)),
                 search=searches.get(each),
             )
             for index, member in enumerate(batch.affected)
@@ -173,7 +168,6 @@ def agreement_row(
         [_of(differ, part.stratum.name) for part in parts],
         seed=seed,
         cells=cells,
-        first_phase=first_phase_of(parts),
     )
     kappa = _kappa(answers, seed)
     alpha = agreement.krippendorff_alpha(answers, seed=seed)

@@ -12,7 +12,6 @@ import numpy as np
 from monitor.domain.model import Stratum
 from monitor.domain.report import AnswersRow
 from monitor.stats.core.counts import Counts, completed
-from monitor.storage.results.past_counts import first_phase_of
 from monitor.storage.samples.frame_store import StratumTally
 
 if TYPE_CHECKING:
@@ -72,7 +71,6 @@ class Tally:
             labeled=[s.labeled for s in self.strata],
             positive=[s.positive for s in self.strata],
             is_flagged=[s.stratum.flagged for s in self.strata],
-            first_phase=first_phase_of(self.strata),
         )
 
     def turned_since(self, before: Tally) -> int:

@@ -7,7 +7,7 @@ is written.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,9 +21,8 @@ from monitor.domain.state import RoundState
 from monitor.presentation.forecasts import PLAN_SOURCES, earlier_rounds_text
 from monitor.presentation.reasons import plan_note
 from monitor.rounds.context import MonitorContext
-from monitor.rounds.sampling.first_phase import foreseen_scan
 from monitor.rounds.sampling.plan import prospect_of, rates_before, reference_of
-from monitor.rounds.sampling.window_scan import why_unusable
+from monitor.rounds.sampling.window_scan import scan_window, why_unusable
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.assurance import ASSURANCE
 from monitor.stats.design.planning import PlanOptions, plan_options
@@ -40,15 +39,13 @@ NO_ROUND = -1  # an id that no row has
 class PlannedWindow:
     """A window as its plan sees it: the band of each stratum and where the rates come from.
 
-    ``first_phase`` is how many items a judge is to be asked about, in how many calls; empty without
-    such a one. ``checks`` is how many labels of columns people check besides.
+    ``checks`` is how many labels of columns people check besides.
     """
 
     prospect: Prospect
     bands: tuple[str, ...]
     basis: str
     window: Window | None = None
-    first_phase: Mapping[str, int] = field(default_factory=dict)
     checks: int = 0
 
 
@@ -118,7 +115,6 @@ class PlanForecast:
             "limits_assumed": self.limits_assumed,
             "false_alarm_every": self.every,
             "judged": self._judged_json(),
-            "first_phase": dict(self.planned.first_phase) or None,
         }
 
     def _judged_json(self) -> dict[str, Any] | None:
@@ -177,7 +173,8 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
 
     Raises `SourceRefused` if there are no predictions yet, or the window could not be sampled.
     """
-    round_, seen, first_phase = foreseen_scan(context, _as_if_drawn(context))
+    round_ = _as_if_drawn(context)
+    seen = scan_window(context, round_)
     reason = why_unusable(seen.frame, round_.settings)
     if reason is not None:
         raise SourceRefused(reason)
@@ -197,7 +194,6 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
         names,
         basis,
         round_.window,
-        first_phase,
         checks,
     )
 

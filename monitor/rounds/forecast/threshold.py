@@ -204,7 +204,7 @@ def _check(round_: Round, labels: Sequence[RoundLabels]) -> None:
     if round_.settings.threshold is None:
         message = "its predicted class comes from no threshold, so there is none to move"
     elif any(stratum.verdict is not None for stratum in first):
-        message = "a judge's verdicts cut its strata, whose sizes by score are estimated"
+        message = "a judge's verdicts cut its strata, so none can be tested"
     elif any(part.stratum.unscored and part.size for each in labels for part in each.strata):
         message = "some of its items have no score, so no threshold decides on them"
     elif any(strata != first for strata in others):

@@ -286,16 +286,12 @@ def band_rows(parts: Sequence[StratumTally], sample: Sample) -> list[StratumRow]
 
 def _row(stratum: Stratum, parts: Sequence[StratumTally]) -> StratumRow:
     counted = [[getattr(part, name) for name in _COUNTED] for part in parts]
-    # In a cell that was judged whole, or that no verdict cuts, all items count as judged.
-    is_estimated = any(part.judged is not None for part in parts)
-    judged = sum(part.size if part.judged is None else part.judged for part in parts)
     return StratumRow(
         stratum=stratum.name,
         flagged=stratum.flagged,
         low=stratum.low,
         high=stratum.high,
         **dict(zip(_COUNTED, map(sum, zip(*counted, strict=True)), strict=True)),
-        judged=judged if is_estimated else None,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from monitor.rounds.context import MonitorContext, waits_until
 from monitor.rounds.reporting.concerns import note
 from monitor.rounds.reporting.enqueue import enqueue_abandoned
 from monitor.rounds.sampling.baseline import check_baseline
-from monitor.rounds.sampling.first_phase import judged_scan, resolved_settings
 from monitor.rounds.sampling.plan import (
     References,
     broken_pictures,
@@ -61,8 +60,7 @@ def draw(context: MonitorContext, round_: Round, claim: Claim) -> None:
     After its grace a window that cannot be used abandons the round; one that looks incomplete is
     drawn as it is, with a concern.
 
-    Raises `SourceRefused` if the round waits for its predictions, with what is wrong with them;
-    `JudgeUnavailable` if it waits for the version of its judge.
+    Raises `SourceRefused` if the round waits for its predictions, with what is wrong with them.
     """
     now = context.clock()
     first_scan = round_.first_look_at or now
@@ -70,7 +68,7 @@ def draw(context: MonitorContext, round_: Round, claim: Claim) -> None:
     # A scan may take minutes: a window that was refused just now is not read again at once.
     if can_wait and (last_fault := context.tries.still(round_, now)) is not None:
         raise SourceRefused(last_fault)
-    trial = best_trial(context, round_, claim)
+    trial = best_trial(context, round_)
     context, round_, seen = trial.context, trial.round, trial.seen
     if seen.why is not None and (can_wait or _stops_a_backfill(round_, seen)):
         with context.database.write() as connection:
@@ -80,9 +78,8 @@ def draw(context: MonitorContext, round_: Round, claim: Claim) -> None:
     if seen.usable is None:
         _abandon(context, round_, claim, seen, first_scan)
     else:
-        scan, silent = judged_scan(context, round_, claim, seen.usable)
-        concerns = (*seen.concerns, *seen.alias_concerns, *trial.concerns, *silent)
-        _write_sample(trial, claim, scan, concerns, first_scan)
+        concerns = (*seen.concerns, *seen.alias_concerns, *trial.concerns)
+        _write_sample(trial, claim, seen.usable, concerns, first_scan)
     context.tries.forget(round_)
 
 
@@ -173,13 +170,18 @@ def _write_sample(
             rows=frame.rows,
             snapshot=frame.snapshot,
             registered=scan.registered,
-            **resolved_settings(settings, is_changed=trial.is_of_today),
+            **_changed_settings(trial, settings),
             first_look_at=first_scan,
             deadline=_deadline(context, round_, now),
         )
         # Of one kind the first is noted: a window with few rows is the plainest lost traffic.
         for concern in (*concerns, *invalid.concerns):
             note(connection, round_, concern.kind, concern.sentence, now)
+
+
+def _changed_settings(trial: DrawTrial, settings: RoundSettings) -> dict[str, Any]:
+    """Return the settings that the draw changed, by what the round keeps; nothing if none did."""
+    return {"settings": settings.model_dump(mode="json")} if trial.is_of_today else {}
 
 
 def _history_of(

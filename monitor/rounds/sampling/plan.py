@@ -33,7 +33,6 @@ from monitor.stats.estimation.grouped_cells import cell_weights
 from monitor.stats.history.change_point import pooling_steps
 from monitor.stats.history.run_length import RunLength
 from monitor.storage.labels.round_labels import RoundLabels, read_labels
-from monitor.storage.results.past_counts import first_phase_of
 from monitor.storage.rounds import round_store
 from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
@@ -74,7 +73,6 @@ def prospect_of(
         cost=[cost.flagged if flagged else cost.passed for flagged in is_flagged],
         share_by_size=settings.sample.share_by_size,
         uniform=uniform_of(settings, seed),
-        first_phase=first_phase_of(frame.strata),
         is_free=free_strata(is_flagged, settings),
         most=[part.available for part in frame.strata]
         if any(part.release for part in frame.strata)

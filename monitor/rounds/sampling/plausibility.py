@@ -8,21 +8,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.implausible_scores import implausible_scores
-from monitor.domain.judge import Judge
 from monitor.domain.model import BadRow, Decisions, Frame, UsualRate, Verdict
 from monitor.domain.settings import RoundSettings
 from monitor.domain.verdict_values import doubtful_verdicts
 from monitor.presentation import challenger, windows
 from monitor.presentation import judge as judge_texts
-from monitor.rounds.context import MonitorContext
-
-if TYPE_CHECKING:
-    from monitor.storage.rounds.round_store import Round
 
 FACTOR = 5
 """A flagged rate is odd if it is more than this many times off: classifiers drift by less."""
@@ -149,21 +144,6 @@ def verdict_sizes(frame: Frame) -> Counter[Verdict | None]:
     return sizes
 
 
-def of_present_judge(context: MonitorContext, round_: Round) -> tuple[Round, tuple[Concern, ...]]:
-    """Return a round as it can be drawn now: without a judge that the config cannot ask any more.
-
-    Verdicts in a column are read as the round was opened.
-    """
-    judge, present = round_.settings.judge, context.settings.round.judge
-    if judge is None or (present is not None and judge.title == present.title):
-        return round_, ()
-    if round_.settings.column_judge is not None and round_.settings.source is not None:
-        return round_, ()
-    settings = round_.settings.model_copy(update={"judge": None})
-    concern = Concern(_JUDGE, judge_texts.changed_judge_sentence(judge), is_setting=True)
-    return replace(round_, settings=settings), (concern,)
-
-
 def check_judge(frame: Frame, settings: RoundSettings) -> Oddities:
     """Check a window's verdicts: where they lack, labels are spent as without a judge."""
     if settings.judge is None or not frame.size:
@@ -173,13 +153,11 @@ def check_judge(frame: Frame, settings: RoundSettings) -> Oddities:
             _JUDGE, judge_texts.no_verdicts_sentence(frame.judge_fault), is_setting=True
         )
         return Oddities((concern,))
-    is_estimated = any(part.judged is not None for part in frame.strata)
     sizes = verdict_sizes(frame)
     missing, yes, no = (sizes[each] for each in (Verdict.MISSING, Verdict.YES, Verdict.NO))
     size = missing + yes + no  # without the items that have no score
-    # Why verdicts are missing of which a judge was asked, its first phase says.
     doubts = _value_concerns(frame, settings)
-    if missing > settings.bad_rows_max * size and not is_estimated:
+    if missing > settings.bad_rows_max * size:
         sentence = judge_texts.unjudged_sentence(missing, size)
         return Oddities((Concern(_JUDGE, sentence, is_setting=missing == size), *doubts))
     if min(yes, no) == 0 < max(yes, no):
@@ -190,8 +168,7 @@ def check_judge(frame: Frame, settings: RoundSettings) -> Oddities:
 def _value_concerns(frame: Frame, settings: RoundSettings) -> tuple[Concern, ...]:
     """Return which values of a judge's column are probably not read as they are meant."""
     judge = settings.judge
-    if not isinstance(judge, Judge):
-        return ()
+    assert judge is not None  # noqa: S101  looked at by the caller
     least = settings.bad_rows_max * sum(part.size for part in frame.strata)
     doubtful = doubtful_verdicts(judge, frame.other_verdicts, least)
     concerns = []

@@ -31,7 +31,7 @@ class RoundSample:
     def tallies(self, frame: Frame) -> list[StratumTally]:
         """Give each stratum its items."""
         return [
-            StratumTally(part.stratum, part.size, size, judged=part.judged)
+            StratumTally(part.stratum, part.size, size)
             for part, size in zip(frame.strata, self.sizes, strict=True)
         ]
 

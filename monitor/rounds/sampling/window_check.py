@@ -13,11 +13,9 @@ from monitor.presentation import setting_changes, windows
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.sampling.aliases import with_alias
 from monitor.rounds.sampling.baseline import doubts
-from monitor.rounds.sampling.first_phase import with_resolved_judge
-from monitor.rounds.sampling.plausibility import Concern, of_present_judge, refuse_unknown
+from monitor.rounds.sampling.plausibility import Concern, refuse_unknown
 from monitor.rounds.sampling.window_scan import WindowScan, scan_window, why_unusable
 from monitor.storage.rounds import round_store
-from monitor.storage.rounds.round_claims import Claim
 from monitor.storage.rounds.round_store import Round
 
 Values = dict[str, object]  # Settings by their names in the config
@@ -80,42 +78,35 @@ class DrawTrial:
     is_of_today: bool = False
 
 
-def best_trial(context: MonitorContext, round_: Round, claim: Claim) -> DrawTrial:
+def best_trial(context: MonitorContext, round_: Round) -> DrawTrial:
     """Try a round's own settings, and where these fail the current ones."""
     today = _of_today(context, round_)
     differences = source_differences(round_.settings, today)
     if differences and round_.settings.source is None:  # opened by an earlier release
-        return _by_today(context, round_, claim, differences, setting_changes.WITHOUT_SOURCE)
-    own = _trial(context, round_, claim)
+        return _by_today(context, round_, differences, setting_changes.WITHOUT_SOURCE)
+    own = _trial(context, round_)
     if not differences or not own.seen.severity:
         return own
     why = own.seen.public_fault or own.seen.why or ""
-    other = _by_today(context, round_, claim, differences, why)
+    other = _by_today(context, round_, differences, why)
     if other.seen.severity < own.seen.severity:
         return other
     return replace(own, seen=own.seen.beside(other.seen))
 
 
 def _by_today(
-    context: MonitorContext,
-    round_: Round,
-    claim: Claim,
-    differences: Sequence[str],
-    why: str,
+    context: MonitorContext, round_: Round, differences: Sequence[str], why: str
 ) -> DrawTrial:
     today = with_alias(context, _of_today(context, round_))
-    trial = _trial(context, replace(round_, settings=today), claim)
+    trial = _trial(context, replace(round_, settings=today))
     sentence = setting_changes.drawn_by_today_sentence(differences, why)
     concern = Concern(TODAY, sentence, is_setting=True)
-    return replace(trial, concerns=(*trial.concerns, concern), is_of_today=True)
+    return replace(trial, concerns=(concern,), is_of_today=True)
 
 
-def _trial(context: MonitorContext, round_: Round, claim: Claim) -> DrawTrial:
+def _trial(context: MonitorContext, round_: Round) -> DrawTrial:
     context = context.of_round(round_.settings)
-    round_, changed = of_present_judge(context, round_)
-    settings, unresolved = with_resolved_judge(context, round_, claim)
-    round_ = replace(round_, settings=settings)
-    return DrawTrial(context, round_, _check_window(context, round_), (*changed, *unresolved))
+    return DrawTrial(context, round_, _check_window(context, round_))
 
 
 def _of_today(context: MonitorContext, round_: Round) -> RoundSettings:
@@ -174,7 +165,7 @@ def source_differences(before: RoundSettings, after: RoundSettings) -> tuple[str
 def _of_source(settings: RoundSettings) -> Values:
     source = dict(settings.source or {})
     digests = source.pop(DIGESTS, {})
-    return {**_flat("source", {**source, **digests}), "judge": settings.column_judge}
+    return {**_flat("source", {**source, **digests}), "judge": settings.judge}
 
 
 def _of_source_before(settings: RoundSettings) -> Values:
@@ -182,6 +173,7 @@ def _of_source_before(settings: RoundSettings) -> Values:
         "source.threshold": settings.threshold,
         "source.challenger": settings.challenger,
         "source.columns.released": settings.released,
+        "judge": settings.judge,
     }
 
 

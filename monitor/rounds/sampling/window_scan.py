@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monitor.domain.crashpoint import outside
-from monitor.domain.judge import OnDemandJudge
 from monitor.domain.model import BadRow, BandEdges, Frame, Stratum
 from monitor.domain.registered import spellings
 from monitor.domain.sample_settings import Sample
@@ -69,8 +68,6 @@ def base_key(settings: RoundSettings) -> tuple[object, ...]:
     """List the settings whose change opens a new history."""
     bands, cells, judge = settings.sample.bands, settings.sample.cells, settings.judge
     judged: tuple[str, ...] = () if judge is None else ("judge", judge.title)
-    if isinstance(judge, OnDemandJudge) and judge.resolved is not None:
-        judged = (*judged, judge.resolved)
     if cells is None:
         return (settings.model, bands.flagged, bands.passed, *judged)
     return (settings.model, "cells", cells.flagged, cells.passed, *judged)
@@ -82,7 +79,7 @@ def scan_window(context: MonitorContext, round_: Round) -> WindowScan:
     alias = window_alias(context, round_)
     with context.database.read() as connection:
         newest = _newest_history(connection, round_.monitor_id, settings)
-    at_most = _candidates(settings)
+    at_most = settings.sample.budget
     if newest is not None:
         frame = _scan(context, round_, newest.edges, at_most)
         same_model = newest.model_version in spellings(version_of(frame, alias))
@@ -111,23 +108,10 @@ def first_scan(
 ) -> tuple[tuple[Stratum, ...], int]:
     """Foresee the strata and candidates of a look's first scan."""
     newest = None if monitor_id is None else _newest_history(connection, monitor_id, settings)
-    at_most = _candidates(settings)
+    at_most = settings.sample.budget
     if newest is None:
         return BandEdges().strata(), max(at_most, PROFILE)
-    return scanned_strata(newest.edges, settings), at_most
-
-
-def scanned_strata(edges: BandEdges, settings: RoundSettings) -> tuple[Stratum, ...]:
-    """Strata that the source counts: a judge that is asked cuts them afterwards."""
-    if isinstance(settings.judge, OnDemandJudge):
-        edges = replace(edges, judged=False)
-    return edges.strata()
-
-
-def _candidates(settings: RoundSettings) -> int:
-    """Items to draw of each stratum: all that may be labeled or judged."""
-    judged = settings.judge.items if isinstance(settings.judge, OnDemandJudge) else 0
-    return max(settings.sample.budget, judged)
+    return newest.edges.strata(), at_most
 
 
 def _newest_history(
@@ -140,8 +124,7 @@ def _newest_history(
 
 def _scan(context: MonitorContext, round_: Round, edges: BandEdges, at_most: int) -> Frame:
     with outside("scan"):
-        strata = scanned_strata(edges, round_.settings)
-        return context.source.scan(round_.window, strata, at_most, round_.seed)
+        return context.source.scan(round_.window, edges.strata(), at_most, round_.seed)
 
 
 def _lacks_a_band(frame: Frame, edges: BandEdges, settings: RoundSettings) -> bool:

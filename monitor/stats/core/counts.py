@@ -2,14 +2,13 @@
 
 A window's predictions are cut into strata: predicted positives (``flagged``) and predicted
 negatives (``passed``), each cut further by score band where scores exist. Stratum sizes are
-counted, not sampled; the labels come from items drawn uniformly without replacement. Where a judge
-was asked about a sample only, sizes by verdict are estimated, and ``FirstPhase`` says from what.
+counted, not sampled; the labels come from items drawn uniformly without replacement.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from monitor.fixed_text import fixed_texts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from monitor.stats.core.arrays import Bools, Ints
 
@@ -40,38 +39,6 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FirstPhase:
-    """First-phase sample of a double sample: the items whose verdict is known, by stratum.
-
-    A stratum's size is then its parent's, which is counted, times its share of the parent's sample.
-    ``judged`` are the items of the sample, ``(H,)``, all items of a stratum that is counted;
-    ``parent`` is the score cell that each stratum is cut from, any numbers from 0. Where the judge
-    is counted as a classifier, ``has_verdict`` marks the strata of a yes or a no. Only these count,
-    and the strata of one cell differ in class.
-    """
-
-    judged: Ints
-    parent: Ints
-    has_verdict: Bools | None = None
-
-    @property
-    def of_parent(self) -> Ints:
-        """Items of the sample in the parent of each stratum."""
-        return np.asarray(self.summed(self.judged))
-
-    def summed(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Sum over the strata of a parent, given to each of them."""
-        total = np.zeros(int(self.parent.max(initial=0)) + 1, dtype=values.dtype)
-        np.add.at(total, self.parent, values)
-        return total[self.parent]
-
-    def taken(self, index: Ints | Bools) -> FirstPhase:
-        """Take some strata; strata of one parent belong together."""
-        has_verdict = None if self.has_verdict is None else self.has_verdict[index]
-        return FirstPhase(self.judged[index], self.parent[index], has_verdict)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Counts:
     """The labeled sample of one window: its flagged strata, then its passed strata.
 
@@ -84,8 +51,6 @@ class Counts:
         Items in each stratum of the window, those labeled 1 or 0, and those labeled 1.
     is_flagged
         Which strata are predicted positive.
-    first_phase
-        What sizes were estimated from; None where all are counted.
 
     Examples
     --------
@@ -100,7 +65,6 @@ class Counts:
     labeled: Ints
     positive: Ints
     is_flagged: Bools
-    first_phase: FirstPhase | None = None
 
     @classmethod
     def of_matrix(
@@ -122,7 +86,6 @@ class Counts:
         labeled: ArrayLike,
         positive: ArrayLike,
         is_flagged: ArrayLike,
-        first_phase: FirstPhase | None = None,
     ) -> Counts:
         """Make counts from parallel arrays over strata, shape ``(H,)``, in any order.
 
@@ -146,7 +109,7 @@ class Counts:
                 f"positive={y[h]}, labeled={n[h]}, size={items[h]}"
             )
             raise ValueError(message)
-        return cls(items, n, y, up[order], first_phase and first_phase.taken(order))
+        return cls(items, n, y, up[order])
 
 
 def summed(rounds: Sequence[Counts]) -> Counts:
@@ -165,20 +128,7 @@ def side_by_side(rounds: Sequence[Counts]) -> Counts:
     size, labeled, positive, is_flagged = (
         np.concatenate([getattr(counts, name) for counts in rounds]) for name in columns
     )
-    return Counts(size, labeled, positive, is_flagged, _joined_phases(rounds))
-
-
-def _joined_phases(rounds: Sequence[Counts]) -> FirstPhase | None:
-    """Join the first phases of rounds, one after the other, without a common score cell."""
-    samples = [counts.first_phase for counts in rounds]
-    if all(sample is None for sample in samples):
-        return None
-    judged, parent = [], []
-    for i, (counts, sample) in enumerate(zip(rounds, samples, strict=True)):
-        own = FirstPhase(counts.size, np.arange(len(counts.size))) if sample is None else sample
-        judged.append(own.judged)
-        parent.append(own.parent + i * len(counts.size))
-    return FirstPhase(np.concatenate(judged), np.concatenate(parent))
+    return Counts(size, labeled, positive, is_flagged)
 
 
 def completed(counts: Counts, missing: Ints, positive: Bools) -> Counts:
@@ -191,5 +141,4 @@ def completed(counts: Counts, missing: Ints, positive: Bools) -> Counts:
         labeled=counts.labeled + missing,
         positive=counts.positive + positive * missing,
         is_flagged=counts.is_flagged,
-        first_phase=counts.first_phase,
     )

@@ -98,7 +98,6 @@ def without_bands(problem: AllocationProblem, prospect: Prospect) -> AllocationP
         low=np.array(floors),
         coefficients=coefficients,
         doubt=np.zeros(len(pooled.size)),
-        first_phase=None,
         cost=pooled.cost,
     )
 

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from monitor.stats.core.arrays import Floats, Ints
-    from monitor.stats.core.counts import FirstPhase
     from monitor.stats.design.neyman import AllocationProblem
     from monitor.stats.design.prior import JointLogits
 
@@ -132,7 +131,6 @@ def cell_half_widths(
     positive: ArrayLike,
     *,
     z: float,
-    first_phase: FirstPhase | None = None,
 ) -> dict[str, Floats]:
     """Half-widths of precision and recall, shape ``(...)``, that these answers would give.
 
@@ -146,10 +144,7 @@ def cell_half_widths(
     items, n, y = (np.asarray(each, dtype=np.float64) for each in (size, labeled, positive))
     up = np.asarray(is_flagged, dtype=np.bool_)
     (hits, of_hits), (missed, of_missed) = (
-        _positives(
-            items[members], n[members], y[..., members], first_phase and first_phase.taken(members)
-        )
-        for members in (up, ~up)
+        _positives(items[members], n[members], y[..., members]) for members in (up, ~up)
     )
     flagged, all_positive = float(items[up].sum()), hits + missed
     recall = hits / np.maximum(all_positive, 1e-9)
@@ -166,12 +161,10 @@ def cell_half_widths(
     }
 
 
-def _positives(
-    size: Floats, labeled: Floats, positive: Floats, first_phase: FirstPhase | None
-) -> tuple[Floats, Floats]:
+def _positives(size: Floats, labeled: Floats, positive: Floats) -> tuple[Floats, Floats]:
     """Compute the expected positives of a class by its labels, and their variance, ``(...)``."""
     prior, unlabeled = prior_count(1), size - labeled
-    worth, by_chance = rest_of_class(unlabeled, labeled, positive, first_phase)
+    worth, by_chance = rest_of_class(unlabeled, labeled, positive)
     items = float(unlabeled.sum())
     alpha = prior + worth.positive[..., 0]
     beta = prior + (worth.labeled - worth.positive)[..., 0]
@@ -212,9 +205,7 @@ class FutureWidths:
         n = np.asarray(labels, dtype=np.float64)
         answers = _answers(self.uniforms, n, self.rates)
         if self.problem.uniform is not None:
-            widths = cell_half_widths(
-                size, up, n, answers, z=self.problem.z, first_phase=self.problem.first_phase
-            )
+            widths = cell_half_widths(size, up, n, answers, z=self.problem.z)
             return {name: widths[name] for name in self.problem.coefficients}
         rate = (self.prior + answers) / np.maximum(2 * self.prior + n, 1e-9)
         unlabeled = 1 - n / np.maximum(size, 1)

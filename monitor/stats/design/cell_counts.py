@@ -35,8 +35,8 @@ with the *present* sizes, so a window whose scores moved does not change the rat
 (direct standardisation).
 
 The rate describes the process which the window is a draw of, so the noise of the shares
-:math:`W_h` is part of V (``double_sampling``, at the rates :math:`\tilde\pi_g`). For the window's
-own items it is only where a judge was asked about a sample: sizes :math:`N_h` are then estimates.
+:math:`W_h` is part of V (``double_sampling``, at the rates :math:`\tilde\pi_g`), but not for the
+window's own items.
 
 Of a window the labeled items are known, and the number of positives among the L others is
 :math:`\mathrm{Binomial}(L, \pi)`. That varies by :math:`L\pi(1-\pi)`, while strata let it vary by
@@ -52,14 +52,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from monitor.stats.design.double_sampling import ShareNoise
+from monitor.stats.design.double_sampling import CountedShares, ShareNoise
 from monitor.stats.design.restratify import EffectiveCounts
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from monitor.stats.core.arrays import Bools, Floats, Ints
-    from monitor.stats.core.counts import FirstPhase
 
 GROUP = 10
 """Answers of a group at least. The variance within one needs a few; more would mix rates that
@@ -76,7 +75,7 @@ def cell_counts(
     size: ArrayLike,
     labeled: ArrayLike,
     positive: ArrayLike,
-    first_phase: FirstPhase | None = None,
+    shares: CountedShares | None = None,
     *,
     prior: float = PRIOR,
 ) -> EffectiveCounts:
@@ -84,10 +83,12 @@ def cell_counts(
 
     One stratum, shape ``(..., 1)``; zeros without an answer. A cell without answers is taken to be
     like the answered ones of its group. Sizes have the shape ``(C,)``, in order of score, answers
-    ``(..., C)``: of one round, or of many at once. ``first_phase`` is what sizes were estimated
-    from, ``prior`` the answers of each kind that the class's prior is worth when V is estimated.
+    ``(..., C)``: of one round, or of many at once. ``shares`` is where verdicts cut score cells,
+    ``prior`` the answers of each kind that the class's prior is worth when V is estimated.
     """
-    worth, rate, _ = _plain_labels(_grouped(size, labeled, positive, first_phase), prior)
+    worth, rate, _ = _plain_labels(
+        _grouped(size, labeled, positive, ShareNoise.of(shares, size)), prior
+    )
     return _of_one_stratum(worth, rate)
 
 
@@ -102,12 +103,7 @@ class RestOfClass(NamedTuple):
     by_chance: Floats
 
 
-def rest_of_class(
-    unlabeled: ArrayLike,
-    labeled: ArrayLike,
-    positive: ArrayLike,
-    first_phase: FirstPhase | None = None,
-) -> RestOfClass:
+def rest_of_class(unlabeled: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> RestOfClass:
     r"""Count what answers are worth for one class's unlabeled items; otherwise as ``cell_counts``.
 
     A binomial number of positives at their rate varies as the stratified estimate of the rest does.
@@ -126,7 +122,7 @@ def rest_of_class(
     >>> float(rest_of_class([400, 400], [100, 100], [0, 100]).by_chance.round())
     8.0
     """
-    groups = _grouped(unlabeled, labeled, positive, first_phase, in_window=True)
+    groups = _grouped(unlabeled, labeled, positive)
     worth, rate, within = _plain_labels(groups, PRIOR)
     labels = np.maximum(worth, 1e-9)
     doubt = np.maximum(1 / labels - (1 - within) / max(groups.items, 1.0), 1 / MOST_LABELS)
@@ -144,15 +140,13 @@ class Unseen(NamedTuple):
     moves: float
 
 
-def unseen_answers(
-    size: ArrayLike, labeled: ArrayLike, positive: ArrayLike, first_phase: FirstPhase | None = None
-) -> Unseen:
+def unseen_answers(size: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> Unseen:
     """Find how much of a class's variance V rests on answers that no group of cells has shown.
 
     That is the share of V that the prior makes up, 0 without an answer; and how far one label
     moves the class's rate in the group to which the prior adds most. Of one round, ``(C,)``.
     """
-    groups = _grouped(size, labeled, positive, first_phase, in_window=first_phase is None)
+    groups = _grouped(size, labeled, positive)
     weight, rate, worth = groups.weight, groups.rate, groups.worth
     doubted = _doubted(rate, worth, PRIOR)
     variance = float(_variance(groups, doubted))
@@ -229,16 +223,12 @@ def _grouped(
     items: ArrayLike,
     answers: ArrayLike,
     positives: ArrayLike,
-    first_phase: FirstPhase | None,
-    *,
-    in_window: bool = False,
+    shares: ShareNoise | None = None,
 ) -> _Groups:
     size, labeled, positive, held = _checked(items, answers, positives)
-    shares = closed = None
-    if first_phase is not None or not in_window:
+    closed = None
+    if shares is not None:
         n, y = np.broadcast_arrays(np.asarray(answers, float), np.asarray(positives, float))
-        drawn = n[(0,) * (n.ndim - 1)] if in_window else 0.0
-        shares = ShareNoise.of(first_phase, np.asarray(items, float) + drawn, in_window=in_window)
         closed = np.divide(y, n, out=np.zeros(n.shape), where=n > 0)
     group = groups_of_cells(labeled)
     shape = (*labeled.shape[:-1], int(group.max(initial=0)) + 1)

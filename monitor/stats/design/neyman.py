@@ -24,7 +24,7 @@ known, an infinite window and only recall binding it is Theorem 1 of Shang et al
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -34,7 +34,6 @@ from scipy import optimize
 from monitor.stats.core.beta_mixture import round_priors
 from monitor.stats.core.levels import normal_quantile
 from monitor.stats.design.cell_sizes import CELL_FLOOR, systematic_sizes
-from monitor.stats.design.double_sampling import share_variances
 from monitor.stats.design.notes import Remark
 from monitor.stats.design.prospect import MOST_BY_SIZE
 from monitor.stats.design.rounding import at_most_total, rounded_up
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from monitor.stats.core.arrays import Bools, Floats, Ints
-    from monitor.stats.core.counts import FirstPhase
     from monitor.stats.design.prior import PriorRates
     from monitor.stats.design.prospect import Prospect
 
@@ -86,9 +84,7 @@ class AllocationProblem:
     ``doubt`` is d, in labels; ``cost`` is the cost of one label of each stratum, in any unit;
     ``share_by_size`` the share of the passed labels that is spread by size. ``uniform`` is u of
     the round where strata are score cells, whose labels are made whole by it (``cell_sizes``).
-    ``most`` is how many items of each can be labeled, ``low`` how many are at least. Where
-    ``first_phase`` estimated sizes, ``of_shares`` is the variance of each metric that labels do not
-    take away.
+    ``most`` is how many items of each can be labeled, ``low`` how many are at least.
     """
 
     size: Floats
@@ -101,14 +97,12 @@ class AllocationProblem:
     z: float
     share_by_size: float = 0.0
     uniform: float | None = None
-    first_phase: FirstPhase | None = None
-    of_shares: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, prospect: Prospect, level: float) -> tuple[AllocationProblem, tuple[Remark, ...]]:
         """Set up a window's problem, with notes on the metrics that it leaves undetermined."""
         size, up, prior = prospect.size, prospect.is_flagged, prospect.prior_rates
-        sample, items = prospect.first_phase, size.astype(np.float64)
+        items = size.astype(np.float64)
         coefficients, notes = coefficients_of(size, up, prior)
         floor, doubt = CELL_FLOOR, np.zeros(len(size))  # of cells, which have no prior
         if prospect.uniform is None:
@@ -127,8 +121,6 @@ class AllocationProblem:
             z=normal_quantile(level),
             share_by_size=prospect.share_by_size,
             uniform=prospect.uniform,
-            first_phase=sample,
-            of_shares={} if sample is None else share_variances(sample, items, up, prior.rate),
         )
         return problem, notes
 
@@ -163,7 +155,7 @@ class AllocationProblem:
         """Upper bound on the terms' sum that keeps the metric within the margin."""
         c, inside = self.coefficients[name], self.size > 0
         of_census = float(np.sum(c[inside] / self.size[inside]))
-        return (margin / self.z) ** 2 + of_census - self.of_shares.get(name, 0.0)
+        return (margin / self.z) ** 2 + of_census
 
     def half_width(self, name: str, labels: Floats | Ints) -> float:
         """Half-width of the metric's interval, at most 1."""
@@ -173,7 +165,6 @@ class AllocationProblem:
             return 1.0
         variance = np.sum(c * (1 + self.doubt[relevant] / n) * ((size - n) / size) / n)
         nonnegative = max(0.0, float(variance))  # a census may come out a last digit under 0
-        nonnegative += self.of_shares.get(name, 0.0)
         return min(1.0, self.z * math.sqrt(nonnegative))
 
     def half_widths(self, labels: Floats | Ints) -> dict[str, float]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.stats.core.counts import FirstPhase
 from monitor.stats.core.levels import check_probability
 from monitor.stats.design.prior import JointLogits, PriorRates
 
@@ -42,9 +41,6 @@ class Prospect:
         u of the round, in [0, 1), where strata are score cells (``cell_sizes``), the cells of a
         class in order of score. Labels are then made whole by it, their widths belong to cells,
         and the floor is a cell's. None: strata are bands.
-    first_phase
-        What the sizes were estimated from; None where they are counted. Only its items can be
-        labeled, and margins count the noise of its shares (``double_sampling``).
     is_free
         Strata whose labels cost nothing: they are labeled whole, beside the budget. None: no one
         is.
@@ -58,7 +54,6 @@ class Prospect:
     cost: Floats
     share_by_size: float = SHARE_BY_SIZE
     uniform: float | None = None
-    first_phase: FirstPhase | None = None
     is_free: Bools | None = None
     most: Ints | None = None
 
@@ -90,7 +85,6 @@ class Prospect:
         cost: ArrayLike = 1.0,
         share_by_size: float = SHARE_BY_SIZE,
         uniform: float | None = None,
-        first_phase: FirstPhase | None = None,
         *,
         is_free: Bools | None = None,
         most: ArrayLike | None = None,
@@ -103,15 +97,13 @@ class Prospect:
             raise ValueError(message)
         price = np.broadcast_to(price, items.shape)
         least = None if most is None else np.minimum(np.asarray(most, dtype=np.int64), items)
-        whole = (share_by_size, uniform, first_phase, is_free, least)
+        whole = (share_by_size, uniform, is_free, least)
         return cls(items, up, prior_rates, price, *whole)
 
     @property
     def available(self) -> Ints:
         """Items of each stratum that can be labeled."""
-        if self.most is not None:
-            return self.most
-        return self.size if self.first_phase is None else self.first_phase.judged
+        return self.size if self.most is None else self.most
 
     @property
     def free_labels(self) -> int:
@@ -176,7 +168,7 @@ class Prospect:
             most=np.array([self.available[of].sum() for of in classes], dtype=np.int64),
         )
 
-    def judged(self, tpr: ArrayLike, fpr: ArrayLike, items: int | None = None) -> Prospect:
+    def judged(self, tpr: ArrayLike, fpr: ArrayLike) -> Prospect:
         r"""Return the same window where the verdict of an assumed judge cuts each stratum in two.
 
         .. math:: q_h = \pi_h t + (1-\pi_h) f, \qquad
@@ -188,8 +180,6 @@ class Prospect:
             Shares t and f of the positives and of the negatives to which the judge says yes,
             strictly between 0 and 1: the same everywhere, or among the flagged and the passed,
             shape ``(2,)``.
-        items
-            Items of each stratum that the judge is asked about; all if not given.
 
         Examples
         --------
@@ -223,9 +213,6 @@ class Prospect:
             share_by_size=self.share_by_size,
             uniform=self.uniform,
             is_free=None if self.is_free is None else self.is_free[of],
-            first_phase=None
-            if items is None
-            else FirstPhase(np.rint(np.minimum(self.size[of], items) * share).astype(np.int64), of),
         )
 
     @property

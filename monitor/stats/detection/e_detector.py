@@ -287,9 +287,6 @@ def _with_missing(
 
 
 def _check_rates(rates: Floats, counts: Counts) -> None:
-    if counts.first_phase is not None:
-        message = "sizes are estimated from a first phase; use random_shares"
-        raise ValueError(message)
     if rates.shape != counts.size.shape:
         message = f"the guess has shape {rates.shape}, the round {counts.size.shape}"
         raise ValueError(message)

@@ -31,13 +31,6 @@ To second order :math:`\sum_h M_h \ln g_h(x_h)` is :math:`-K^2 \sum_h M_h s_h^2 
 the shares, Rao's term of ``double_sampling``, and 0 if strata are equal. Strata are score
 cells, verdicts, or both; no column is taken for more than a way to cut.
 
-**Where a judge was asked about a sample only**, :math:`m_h` of the :math:`N_h` items of a score
-cell, its items bet :math:`K N_h/m_h` each and M counts the judged ones:
-:math:`(1 - K N_h s / m_h)^{m_h} \le (1 - K s)^{N_h}` for every mean s of a cell (Bernoulli). The
-proof takes m as fixed before the round: asking that a budget of tokens or time ends early must not
-end by what the judged items are, which no one here can check. Items without a verdict have
-C = D = 0 in a limit on the judge.
-
 **Blocks.** Up to block k the product of :math:`f_h` over its mean :math:`\prod_h f_h(p_h)^{n_{kh}}`
 is a martingale, as in ``blocks``, and read is the product less
 
@@ -52,7 +45,8 @@ Missing answers count in favor of the limit, by the proof in ``e_detector``. The
 where :math:`\ln e` is expected to be largest: the factors are then :math:`g^r` times its
 likelihood ratio against x. K is where that is largest at the usual shares of earlier rounds. A
 first round has none: its K follows its own sizes, so its mean is 1 at most for the window's own
-shares; where a judge was asked about a sample it says nothing.
+shares. A limit on a judge is about the items that have a verdict: K takes how many of a window's
+items and labels these are as known before.
 """
 
 from __future__ import annotations
@@ -63,7 +57,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import optimize
 
-from monitor.stats.core.counts import Counts, FirstPhase, completed
+from monitor.stats.core.counts import Counts, completed
 from monitor.stats.detection.alternatives import (
     DECAY,
     ERRORS,
@@ -103,8 +97,6 @@ def log_e_path_of_shares(
 ) -> Floats:
     """Log e after each block of a round, ``(blocks, alternatives)``; 0.0 without evidence.
 
-    Where sizes are estimated there is one row, of the round's end.
-
     Parameters
     ----------
     blocks
@@ -119,8 +111,6 @@ def log_e_path_of_shares(
         How far beyond the limit each alternative lies, in standard errors of a round's estimate.
     """
     now = blocks[-1]
-    if now.first_phase is not None:
-        blocks, missing = blocks[-1:], None if missing is None else missing[-1:]
     nothing = np.zeros((len(blocks), len(errors)))
     planned = now.labeled + (0 if missing is None else missing[-1])
     usual = _Usual.of(now, earlier, planned)
@@ -130,12 +120,13 @@ def log_e_path_of_shares(
         items = _Items.of(limit, now)
         if not planned[items.c != 0].any():
             return nothing
-        sized = usual.size if items.has_verdict is None else usual.size * items.has_verdict
         beyond, bets = _bets(limit, items, usual, rates, errors)
     except LimitCannotBeTested:  # in windows such as these
         return nothing
     full = _with_missing(blocks, missing, items.c > 0)
-    rows = alternatives(limit, sized, items.is_flagged, rates, beyond, labeled=full[-1].labeled)
+    rows = alternatives(
+        limit, usual.size, items.is_flagged, rates, beyond, labeled=full[-1].labeled
+    )
     return np.stack([_path(items, k, row, full) for k, row in zip(bets, rows, strict=True)], axis=1)
 
 
@@ -166,11 +157,10 @@ class _Usual:
 
     @classmethod
     def of(cls, now: Counts, earlier: Sequence[Counts], planned: Ints) -> _Usual | None:
-        """Take the shares of earlier rounds, or of the first round itself if they are counted."""
+        """Take the shares of earlier rounds, or of the first round itself."""
         total = float(planned.sum())
         if not any(counts.labeled.any() for counts in earlier):
-            counted = now.first_phase is None
-            return cls(now.size, planned.astype(float), total) if counted and total else None
+            return cls(now.size, planned.astype(float), total) if total else None
         size = np.zeros(len(now.size))
         for counts in earlier:
             size = DECAY * size + counts.size / max(int(counts.size.sum()), 1)
@@ -183,30 +173,23 @@ class _Usual:
 class _Items:
     """C and D of a limit in each stratum, ``(H,)``, and what counts of the stratum's items.
 
-    ``held`` is M, ``weight`` is N/m of the stratum's cell.
+    ``held`` is M.
     """
 
     c: Floats
     d: Floats
-    weight: Floats
     held: Floats
     is_flagged: Bools
-    has_verdict: Bools | None
 
     @classmethod
     def of(cls, limit: Limit, counts: Counts) -> _Items:
-        sample = counts.first_phase or FirstPhase(counts.size, np.arange(len(counts.size)))
-        weight = sample.summed(counts.size) / np.maximum(sample.of_parent, 1)
         c, d = per_item(limit, counts.is_flagged)
-        there = 1.0 if sample.has_verdict is None else sample.has_verdict.astype(np.float64)
-        weight = np.where(weight > 0, weight, 1.0)
-        held = sample.judged.astype(np.float64)
-        return cls(c * there, d * there, weight, held, counts.is_flagged, sample.has_verdict)
+        return cls(c, d, counts.size.astype(np.float64), counts.is_flagged)
 
     @property
     def largest(self) -> float:
         """The K at which a factor would be 0."""
-        most = np.maximum(np.maximum(self.c - self.d, -self.d) * self.weight, 0.0).max(initial=0.0)
+        most = np.maximum(np.maximum(self.c - self.d, -self.d), 0.0).max(initial=0.0)
         return float(_LARGEST_BET / most) if most > 0 else 0.0
 
 
@@ -214,10 +197,9 @@ def _bets(
     limit: Limit, items: _Items, usual: _Usual, rates: Floats, errors: Sequence[float]
 ) -> tuple[Floats, list[float]]:
     """Choose r, by which alternatives lie beyond the limit, and K for each, by earlier rounds."""
-    size = usual.size if items.has_verdict is None else usual.size * items.has_verdict
     labeled = np.ceil(usual.labeled - 1e-9).astype(np.int64)
-    window = limit, size, items.is_flagged, rates
-    held = usual.size / items.weight
+    window = limit, usual.size, items.is_flagged, rates
+    held = usual.size.astype(np.float64)
     at_usual = replace(items, held=held)
     n = np.minimum(usual.labeled, held)
     at_limit = alternatives(*window, beyond=(0.0,), labeled=labeled)[0]
@@ -231,16 +213,16 @@ def _bets(
 def _variances(items: _Items, labeled: Floats, rates: Floats) -> tuple[float, float]:
     """Variance of the sum of s over a window: by its labels, and by its shares."""
     seen = labeled > 0
-    total = (items.held * items.weight * items.c)[seen]
+    total = (items.held * items.c)[seen]
     of_labels = float((total**2 / labeled[seen]) @ (rates * (1 - rates))[seen])
     mean = items.c * rates - items.d
-    return of_labels, float((items.held * items.weight**2) @ mean**2)
+    return of_labels, float(items.held @ mean**2)
 
 
 def _best(items: _Items, labeled: Floats, alternative: Floats, variance: float) -> float:
     """Find the K with the largest expected log e at an alternative; 0 if that keeps the limit."""
     mean = items.c * alternative - items.d
-    lacking = -float((items.held * items.weight) @ mean)
+    lacking = -float(items.held @ mean)
     if not (lacking > 0 and variance > 0):
         return 0.0
     alt = inside(alternative)
@@ -258,8 +240,7 @@ def _log_factors(
     items: _Items, k: float, labeled: Floats, alternative: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Log of f of a yes and of a no in each stratum, and of the factor of one without labels."""
-    bet = k * items.weight
-    u, a = bet * items.c, 1 + bet * items.d
+    u, a = k * items.c, 1 + k * items.d
     seen = labeled > 0
     n = np.where(seen, labeled, 1.0)
     ratio = items.held / n
@@ -292,8 +273,7 @@ def _path(items: _Items, k: float, alternative: Floats, blocks: Sequence[Counts]
 
 def _correction(items: _Items, k: float, labeled: Ints, of_yes: Floats, of_no: Floats) -> Floats:
     """Bound c of the module's docstring after each block, ``(blocks,)``, 0 or more."""
-    bet = k * items.weight
-    u, a = bet * items.c, 1 + bet * items.d
+    u, a = k * items.c, 1 + k * items.d
     moves = (labeled[-1] > 0) & (u != 0) & (of_yes != of_no)
     n, held = labeled[:, moves].astype(np.float64), items.held[moves]
     yes, no = (np.exp(np.clip(of[moves], -_FAR, _FAR)) for of in (of_yes, of_no))

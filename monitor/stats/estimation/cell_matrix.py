@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from monitor.stats.core.arrays import Floats, Ints
-    from monitor.stats.core.counts import FirstPhase
+    from monitor.stats.design.double_sampling import CountedShares
 
     ClassLaw = Callable[[bool, Floats, EffectiveCounts], BetaMixture]
 
@@ -42,14 +42,14 @@ def class_counts(
     labeled: ArrayLike,
     positive: ArrayLike,
     is_flagged: ArrayLike,
-    first_phase: FirstPhase | None = None,
+    shares: CountedShares | None = None,
     *,
     prior: float = PRIOR,
 ) -> EffectiveCounts:
     """Count the plain labels that the cells of each class are worth, flagged first, ``(..., 2)``.
 
     Sizes and classes have the shape ``(H,)``, the cells of a class in order of score; answers
-    ``(..., H)``: of one round, or of many at once.
+    ``(..., H)``: of one round, or of many at once. ``shares`` is where verdicts cut score cells.
     """
     items, n, y = np.asarray(size), np.asarray(labeled), np.asarray(positive)
     up = np.asarray(is_flagged, dtype=np.bool_)
@@ -58,7 +58,7 @@ def class_counts(
             items[members],
             n[..., members],
             y[..., members],
-            first_phase and first_phase.taken(members),
+            shares and shares.taken(members),
             prior=prior,
         )
         for members in (up, ~up)
@@ -138,7 +138,6 @@ def plain_counts(counts: Counts, *, prior: float = PRIOR) -> Counts:
         counts.labeled,
         counts.positive,
         counts.is_flagged,
-        counts.first_phase,
         prior=prior,
     )
     # Never more labels than items.
@@ -168,7 +167,6 @@ class _CellArrays(NamedTuple):
     size: Floats
     labeled: Floats
     positive: Floats
-    first_phase: FirstPhase | None
 
 
 def _classes(counts: Counts) -> list[_CellArrays]:
@@ -176,19 +174,15 @@ def _classes(counts: Counts) -> list[_CellArrays]:
     size, labeled, positive = (
         each.astype(np.float64) for each in (counts.size, counts.labeled, counts.positive)
     )
-    sample = counts.first_phase
     return [
-        _CellArrays(
-            size[members], labeled[members], positive[members], sample and sample.taken(members)
-        )
-        for members in (up, ~up)
+        _CellArrays(size[members], labeled[members], positive[members]) for members in (up, ~up)
     ]
 
 
 def _rest(
     cells: _CellArrays, in_window: bool, law: Callable[[Floats, EffectiveCounts], BetaMixture]
 ) -> _Rest:
-    size, labeled, positive, _ = cells
+    size, labeled, positive = cells
     if not in_window:
         return _Rest(0.0, 0.0, float(size.sum()), 0.0, law(size, cell_counts(*cells)))
     unlabeled = size - labeled

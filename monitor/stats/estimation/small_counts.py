@@ -160,13 +160,11 @@ class SmallCounts:
 
     @cached_property
     def _unseen(self) -> list[Unseen]:
-        counts, sample = self.counts, self.counts.first_phase
+        counts = self.counts
         size, labeled, positive = counts.size, counts.labeled, counts.positive
         classes = counts.is_flagged, ~counts.is_flagged
         return [
-            unseen_answers(
-                size[members], labeled[members], positive[members], sample and sample.taken(members)
-            )
+            unseen_answers(size[members], labeled[members], positive[members])
             for members in classes
         ]
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.fixed_text import fixed_texts
-from monitor.stats.core.counts import Counts, FirstPhase
+from monitor.stats.core.counts import Counts
 from monitor.stats.core.levels import LEVEL, normal_quantile
 from monitor.stats.estimation.posterior import estimates
 
@@ -176,7 +176,6 @@ def disagreement(
     *,
     seed: int = 0,
     cells: bool = False,
-    first_phase: FirstPhase | None = None,
 ) -> Interval | None:
     r"""Share of the window's items on which two annotators would disagree; None if no item has two.
 
@@ -186,7 +185,6 @@ def disagreement(
     upon: the prevalence of "disagreed", estimated as ``posterior.estimates`` does. Score cells are
     neighbours in the order given. Items ``doubled`` have two answers or more and are drawn
     uniformly; on the ``disagreed`` ones among them the answers differ, ``(H,)`` each.
-    ``first_phase`` is what the sizes were estimated from; None where they were counted.
 
     Examples
     --------
@@ -199,11 +197,6 @@ def disagreement(
         labeled=np.append(np.asarray(doubled, dtype=np.int64), 0),
         positive=np.append(np.asarray(disagreed, dtype=np.int64), 0),
         is_flagged=[False] * len(np.atleast_1d(size)) + [True],
-        first_phase=first_phase
-        and FirstPhase(
-            np.append(first_phase.judged, 0),
-            np.append(first_phase.parent, first_phase.parent.max() + 1),
-        ),
     )
     if not counts.labeled.any():
         return None

@@ -17,7 +17,7 @@ from monitor.domain.labels import CLOCK_TOLERANCE, Statement, current_answers, c
 from monitor.domain.model import Answer, LabelEvent, LabelKind, Task
 from monitor.storage.database import change, insert_all, listed, remove
 from monitor.storage.queries import picked
-from monitor.storage.tables import items, label_events, payloads, rounds, tasks, verdicts
+from monitor.storage.tables import items, label_events, payloads, rounds, tasks
 
 LabelOf: TypeAlias = "Callable[[Sequence[Statement], str | None], Answer | None]"
 """Chooses, of all statements about an item, the answer that counts; knows the adjudicator."""
@@ -219,8 +219,7 @@ def adjudicator_of(connection: Connection, round_id: int) -> str | None:
 def forget_payloads(connection: Connection, round_id: int, *, first_version: int) -> None:
     """Delete what labelers saw of a round, unless it is done again; labels stay."""
     same = exists().where(rounds.c.id == round_id, rounds.c.first_version == first_version)
-    for table in (payloads, verdicts):
-        remove(connection, table, table.c.round_id == round_id, same)
+    remove(connection, payloads, payloads.c.round_id == round_id, same)
 
 
 def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[Task, bool]]:

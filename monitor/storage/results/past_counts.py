@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from sqlalchemy import Connection, select
 
-from monitor.domain.model import Stratum, StratumFrame
+from monitor.domain.model import Stratum
 from monitor.domain.state import RoundState
-from monitor.stats.core.counts import Counts, FirstPhase
+from monitor.stats.core.counts import Counts
 from monitor.storage.database import put_all
 from monitor.storage.queries import is_latest, version_rows
 from monitor.storage.results.estimate_store import read_counts
@@ -26,13 +26,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Packed: TypeAlias = NDArray[np.int64]
-    """Size, labeled, positive, class (1: flagged) and missing of each stratum: ``(5, H)``; with the
-    judged items and the parent where a judge was asked about a sample: ``(7, H)``."""
+    """Size, labeled, positive, class (1: flagged) and missing of each stratum: ``(5, H)``."""
 
 _STORED = np.dtype("<i8")
-_LAYOUTS = (-5, -7)
-"""Stands before the counts of a row, the number of its columns. Older rows, without it and without
-the missing, are made anew; they begin with a size, which is never negative."""
+_LAYOUT = -5
+"""Stands before the counts of a row, the number of its columns. Other rows are of older versions
+and are computed again; those without it begin with a size, which is never negative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +84,12 @@ def write_packed(
         if not round_.is_packed:
             c = round_.counts
             columns = [c.size, c.labeled, c.positive, c.is_flagged, round_.missing]
-            packed[round_.id, round_.version] = _with_first_phase(np.array(columns), c.first_phase)
+            packed[round_.id, round_.version] = np.array(columns)
     rows = {
         key: [{"counts": np.append(-len(counts), counts).astype(_STORED).tobytes()}]
         for key, counts in packed.items()
     }
     put_all(connection, packed_counts, [*version_rows(rows)])
-
-
-def first_phase_of(strata: Sequence[StratumTally | StratumFrame]) -> FirstPhase | None:
-    """Take the items that a judge was asked about, by verdict; None where all sizes are counted."""
-    if all(part.judged is None for part in strata):
-        return None
-    judged = [part.size if part.judged is None else part.judged for part in strata]
-    return FirstPhase(np.array(judged), score_cells([part.stratum for part in strata]))
 
 
 def score_cells(strata: Sequence[Stratum]) -> NDArray[np.int64]:
@@ -114,15 +105,11 @@ def _pack(strata: Sequence[StratumTally]) -> Packed:
     columns = (
         (s.size, s.labeled, s.positive, s.stratum.flagged, s.planned - s.labeled) for s in strata
     )
-    return _with_first_phase(np.array(list(columns), dtype=np.int64).T, first_phase_of(strata))
-
-
-def _with_first_phase(packed: Packed, of: FirstPhase | None) -> Packed:
-    return packed if of is None else np.vstack([packed, of.judged, of.parent])
+    return np.array(list(columns), dtype=np.int64).T
 
 
 def _is_readable(stored: bytes | None) -> bool:
-    return stored is not None and np.frombuffer(stored, dtype=_STORED, count=1)[0] in _LAYOUTS
+    return stored is not None and np.frombuffer(stored, dtype=_STORED, count=1)[0] == _LAYOUT
 
 
 def _unpacked(stored: bytes) -> Packed:
@@ -135,6 +122,4 @@ def _arrays(packed: Sequence[Packed]) -> list[Counts]:
     if not packed:
         return []
     is_flagged = packed[0][3].astype(np.bool_)
-    phases = [None if -len(of) == _LAYOUTS[0] else FirstPhase(of[5], of[6]) for of in packed]
-    rows = zip(packed, phases, strict=True)
-    return [Counts(of[0], of[1], of[2], is_flagged, phase) for of, phase in rows]
+    return [Counts(of[0], of[1], of[2], is_flagged) for of in packed]

@@ -25,7 +25,6 @@ from sqlalchemy import (
     true,
 )
 
-from monitor.domain.judge import OnDemandJudge
 from monitor.domain.label_parts import COLUMN, parts_of
 from monitor.domain.model import Window
 from monitor.domain.registered import NamedVersion
@@ -227,18 +226,6 @@ def newest_scheduled(
     is_scheduled = rounds.c.settings["origin"].as_string() == "schedule"
     is_early = true() if until is None else rounds.c.slot <= until
     return _newest(connection, monitors.c.name == name, is_early, is_scheduled)
-
-
-def newest_judged(connection: Connection, monitor_id: int, judge: OnDemandJudge) -> str | None:
-    """Read the version that a judge's alias named in the latest round that knew it."""
-    frozen = rounds.c.settings["judge"]
-    newest = _newest(
-        connection,
-        rounds.c.monitor_id == monitor_id,
-        frozen["digest"].as_string() == judge.digest,
-        frozen["resolved"].as_string().is_not(None),
-    )
-    return None if newest is None else getattr(newest.settings.judge, "resolved", None)
 
 
 def named_versions(

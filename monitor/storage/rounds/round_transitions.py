@@ -10,18 +10,18 @@ from sqlalchemy import Connection, func, select, update
 
 from monitor.domain.block import seed_of
 from monitor.domain.errors import RoundMoved
-from monitor.domain.model import Verdict, Window
+from monitor.domain.model import Window
 from monitor.domain.settings import Limits, RoundSettings
 from monitor.domain.state import RoundState, check_move
 from monitor.storage.database import change, insert_all, insert_all_new, remove
 from monitor.storage.rounds.round_claims import Claim, hold, is_held, wait_for_monitor
 from monitor.storage.rounds.round_store import Round
 from monitor.storage.schema import store_id
-from monitor.storage.tables import label_events, metadata, round_events, rounds, verdicts
+from monitor.storage.tables import label_events, metadata, round_events, rounds
 
 _WITHDRAWN = [
     *("concerns", "planned_margins", "provisionals", "round_issues", "tasks", "payloads", "items"),
-    *("censuses", "segment_sizes", "challenger_sizes", "strata", "judgings"),
+    *("censuses", "segment_sizes", "challenger_sizes", "strata"),
 ]
 """Tables that hold what was drawn and noted; each before those that it refers to."""
 _FORGOTTEN = [
@@ -110,9 +110,6 @@ def reopen_abandoned(
     # No label refers to an item, as was asked above, so the sample can go.
     for table in map(metadata.tables.__getitem__, _WITHDRAWN):
         remove(connection, table, table.c.round_id == round_.id)
-    # Verdicts stay; where there is none, the judge is asked once more, with a whole budget.
-    silent = verdicts.c.verdict == Verdict.MISSING
-    remove(connection, verdicts, verdicts.c.round_id == round_.id, silent)
     note_move(connection, round_.id, RoundState.ABANDONED, RoundState.OPEN, reason, now)
     return True
 

@@ -36,7 +36,7 @@ from monitor.storage.tables import (
 )
 
 _ITEM = ("id", "stratum", "order", "score", "predicted", "segments", "challenged")
-TALLIED = ("size", "planned", "judged")
+TALLIED = ("size", "planned")
 """Columns of ``strata`` that a tally has under the same names."""
 _STORE_ID = select(store.c.id).scalar_subquery().label("store_id")
 
@@ -83,10 +83,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class StratumTally:
-    """A stratum of a round, and the labels of a version.
-
-    ``judged`` is how many items of the sample of a judge are in it; None if its size was counted.
-    """
+    """A stratum of a round, and the labels of a version."""
 
     stratum: Stratum
     size: int
@@ -94,7 +91,6 @@ class StratumTally:
     labeled: int = 0
     positive: int = 0
     declined: int = 0
-    judged: int | None = None
 
 
 def newest_history(

@@ -5,27 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime
 
-from sqlalchemy import Connection, exists, or_, select
+from sqlalchemy import Connection, exists, select
 
 from monitor.storage.database import listed, remove
 from monitor.storage.queries import named
 from monitor.storage.rounds.round_store import Round, read_round
-from monitor.storage.tables import items, monitors, payloads, rounds, tasks, verdicts
+from monitor.storage.tables import items, monitors, payloads, rounds, tasks
 
 
 def rounds_with_item(
     connection: Connection, item_id: str, monitor: str | None = None
 ) -> list[Round]:
-    """Read the rounds that drew an item or had it judged, in slot order."""
-    columns = (items.c.id, verdicts.c.item_id)
-    holding = [
-        exists().where(column.table.c.round_id == rounds.c.id, column == item_id)
-        for column in columns
-    ]
+    """Read the rounds that drew an item, in slot order."""
+    is_drawn = exists().where(items.c.round_id == rounds.c.id, items.c.id == item_id)
     query = (
         select(rounds.c.id)
         .join(monitors, monitors.c.id == rounds.c.monitor_id)
-        .where(or_(*holding), named(monitor))
+        .where(is_drawn, named(monitor))
         .order_by(rounds.c.slot, monitors.c.name)
     )
     return [read_round(connection, each) for each in connection.scalars(query).all()]
@@ -39,12 +35,8 @@ def task_keys(connection: Connection, round_id: int, item_id: str) -> list[str]:
 
 def forget_item(connection: Connection, round_id: int, item_id: str) -> bool:
     """Delete what labelers saw of one item; false if there was nothing."""
-    columns = (payloads.c.item_id, verdicts.c.item_id)
-    deleted = [
-        remove(connection, one.table, one.table.c.round_id == round_id, one == item_id)
-        for one in columns
-    ]
-    return sum(deleted) > 0
+    c = payloads.c
+    return remove(connection, payloads, c.round_id == round_id, c.item_id == item_id) > 0
 
 
 def removed_monitors(connection: Connection, names: Collection[str], now: datetime) -> list[Round]:

@@ -1,4 +1,4 @@
-"""Evidence on limits of a judge that is asked: its mean, enumerated, and what it is made of."""
+"""Evidence on limits of a judge: its mean, enumerated, and what it is made of."""
 
 import itertools
 from types import SimpleNamespace
@@ -11,7 +11,7 @@ from monitor.domain.model import Stratum, Verdict
 from monitor.domain.settings import JUDGE_METRICS, Limits
 from monitor.rounds.estimation.evidence import judge_evidence
 from monitor.rounds.estimation.judge import as_classifier
-from monitor.stats.core.counts import Counts, FirstPhase
+from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.random_shares import log_e_path_of_shares, log_recovery_of_shares
@@ -21,73 +21,56 @@ STRATA = [
     for up in (True, False)
     for verdict in (Verdict.NO, Verdict.YES, Verdict.MISSING)
 ]
-UP, PARENT = np.array([one.flagged for one in STRATA]), np.array([0, 0, 0, 1, 1, 1])
-ITEMS, JUDGED = np.array([40, 400]), np.array([2, 1])
+UP = np.array([one.flagged for one in STRATA])
+YES, NO = np.array([False, True, False] * 2), np.array([True, False, False] * 2)
+ITEMS = 3  # of an enumerated window
 
 
-def tally(size, labeled, positive, *, judged=None, missing=(0,) * 6):
-    counts = Counts.of_arrays(
-        size=size,
-        labeled=labeled,
-        positive=positive,
-        is_flagged=UP,
-        first_phase=None if judged is None else FirstPhase(np.array(judged), PARENT),
-    )
+def tally(size, labeled, positive, *, missing=(0,) * 6):
+    counts = Counts.of_arrays(size=size, labeled=labeled, positive=positive, is_flagged=UP)
     return SimpleNamespace(counts=counts, missing=np.array(missing), frame=STRATA)
 
 
-BEFORE = tally(
-    [10, 26, 4, 340, 40, 20],
-    [10, 20, 4, 40, 20, 6],
-    [4, 18, 2, 2, 12, 1],
-    judged=[25, 65, 10, 85, 10, 5],
-)
+BEFORE = tally([10, 26, 4, 340, 40, 20], [10, 20, 4, 40, 20, 6], [4, 18, 2, 2, 12, 1])
 
 
-def window(first, labeled, positive):
-    """A window of both cells; sizes as the first phase has them."""
-    size = np.repeat(ITEMS, 3) * first // np.repeat(JUDGED, 3)
-    return tally(size, labeled, positive, judged=first)
+def windows(share):
+    """All windows of a few items, each with its probability."""
+    sizes = itertools.product(range(ITEMS + 1), repeat=6)
+    for size in (np.array(of) for of in sizes if sum(of) == ITEMS):
+        yield size, float(stats.multinomial.pmf(size, ITEMS, share))
 
 
-def first_phases(share):
-    """All first phases of both cells, each with its probability."""
-    parts = (
-        [each for each in itertools.product(range(m + 1), repeat=3) if sum(each) == m]
-        for m in JUDGED
-    )
-    for flagged, passed in itertools.product(*parts):
-        chance = stats.multinomial.pmf(flagged, JUDGED[0], share[:3])
-        yield (
-            np.array([*flagged, *passed]),
-            chance * stats.multinomial.pmf(passed, JUDGED[1], share[3:]),
-        )
+def labels_by_size(size):
+    """Two labels by a rule of the worst kind: others where the judge never says yes."""
+    labeled = np.zeros(6, dtype=np.int64)
+    for stratum in [0, 3, 4, 1, 5, 2] if size[1] == 0 else [1, 4, 3, 0, 2, 5]:
+        labeled[stratum] = min(size[stratum], 2 - labeled.sum())
+    return labeled
 
 
 def mean_of_e(share, rates, log_e):
-    """Mean over first phases and answers; more is labeled where the judge never says yes."""
+    """Mean over windows and answers."""
     mean = 0.0
-    for first, chance in first_phases(share):
-        labeled = np.minimum(first, [2, 1, 0, 1, 1, 1] if first[1] == 0 else [0, 2, 1, 1, 1, 0])
+    for size, chance in windows(share):
+        labeled = labels_by_size(size)
         for positive in itertools.product(*(range(n + 1) for n in labeled)):
             given = float(np.prod(stats.binom.pmf(positive, labeled, rates)))
             if given > 0:
-                mean = mean + chance * given * np.exp(log_e(window(first, labeled, positive)))
+                mean = mean + chance * given * np.exp(log_e(tally(size, labeled, positive)))
     return mean
 
 
 def rates_of_judge(share, rates):
     """TPR and FPR by hand, over the items with a verdict."""
-    items = np.repeat(ITEMS, 3) * share
-    yes, no = np.array([False, True, False] * 2), np.array([True, False, False] * 2)
     return tuple(
-        float((items * of)[yes].sum() / (items * of)[yes | no].sum()) for of in (rates, 1 - rates)
+        float((share * of)[YES].sum() / (share * of)[YES | NO].sum()) for of in (rates, 1 - rates)
     )
 
 
-GOOD = [0.3, 0.6, 0.1, 0.85, 0.1, 0.05], [0.2, 0.95, 0.5, 0.005, 0.4, 0.1]
-SILENT = [0.2, 0.2, 0.6, 0.1, 0.1, 0.8], [0.6, 0.7, 1.0, 0.05, 0.05, 0.0]
-WRONG = [0.6, 0.3, 0.1, 0.3, 0.6, 0.1], [1.0, 0.5, 0.0, 0.4, 0.0, 1.0]
+GOOD = [0.12, 0.24, 0.04, 0.51, 0.06, 0.03], [0.2, 0.95, 0.5, 0.005, 0.4, 0.1]
+SILENT = [0.08, 0.08, 0.24, 0.06, 0.06, 0.48], [0.6, 0.7, 1.0, 0.05, 0.05, 0.0]
+WRONG = [0.24, 0.12, 0.04, 0.18, 0.36, 0.06], [1.0, 0.5, 0.0, 0.4, 0.0, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -112,16 +95,15 @@ def test_evidence_on_a_judge_that_keeps_its_limits_has_a_mean_of_one_at_most(wor
 
 
 def test_missing_answers_count_for_a_judge():
-    first, labeled = np.array([1, 1, 0, 0, 1, 0]), np.array([1, 0, 0, 0, 0, 0])
+    size, labeled = [10, 10, 0, 60, 10, 10], np.array([1, 0, 0, 0, 0, 0])
     lost = np.array([0, 1, 0, 0, 1, 0])
-    some = window(first, labeled, 0 * labeled)
-    some.missing = lost
+    some = tally(size, labeled, 0 * labeled, missing=lost)
     limits = Limits.model_validate({"judge_tpr": 0.7, "judge_fpr": 0.05})
 
     tpr, fpr = judge_evidence(some, [BEFORE], limits)
 
     right, wrong = (
-        judge_evidence(window(first, labeled + lost, each), [BEFORE], limits)
+        judge_evidence(tally(size, labeled + lost, each), [BEFORE], limits)
         for each in (lost, 0 * lost)
     )
     assert tpr.log_e == right[0].log_e  # all would be positive
@@ -129,22 +111,8 @@ def test_missing_answers_count_for_a_judge():
     assert wrong[0].log_e[0] > tpr.log_e[0]
 
 
-def test_the_bet_on_a_judge_does_not_depend_on_how_many_items_have_a_verdict():
-    """A stratum without labels adds -q at its worst: the same K shows as the same log e."""
-    labeled, limits = np.array([0, 0, 0, 1, 0, 0]), Limits.model_validate({"judge_tpr": 0.8})
-
-    [mine], [theirs] = (
-        judge_evidence(window(np.array(first), labeled, 0 * labeled), [BEFORE], limits)
-        for first in ([1, 1, 0, 1, 0, 0], [0, 1, 1, 1, 0, 0])
-    )
-
-    assert mine.log_e == theirs.log_e
-    assert max(mine.log_e) < 0
-
-
 def test_a_round_in_which_the_judge_never_says_yes_counts_against_its_tpr():
-    first = np.array([2, 0, 0, 1, 0, 0])
-    now = window(first, first, np.array([2, 0, 0, 0, 0, 0]))
+    now = tally([20, 0, 0, 60, 0, 0], [2, 0, 0, 1, 0, 0], [2, 0, 0, 0, 0, 0])
 
     [tpr] = judge_evidence(now, [BEFORE], Limits.model_validate({"judge_tpr": 0.9}))
 

@@ -47,7 +47,7 @@ def rows_of(scene, found):
 
 def counts_of(cells):
     return Counts.of_arrays(
-        **{  # type: ignore[arg-type]
+        **{
             name: [getattr(cell, name) for cell in cells]
             for name in ("size", "labeled", "positive")
         },

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from monitor.stats.core.counts import Counts, FirstPhase, completed
+from monitor.stats.core.counts import Counts
 
 
 def test_strata_come_flagged_first_whatever_their_order():
@@ -16,26 +16,6 @@ def test_strata_come_flagged_first_whatever_their_order():
     assert counts.positive.tolist() == [0, 2, 1]
     assert counts.is_flagged.tolist() == [True, False, False]
     assert {a.dtype for a in (counts.size, counts.labeled, counts.positive)} == {np.dtype(np.int64)}
-
-
-def test_a_first_phase_follows_its_strata_also_where_answers_are_filled_in():
-    sample = FirstPhase(judged=np.array([40, 9, 60, 5]), parent=np.array([1, 0, 1, 0]))
-    counts = Counts.of_arrays(
-        size=[400, 90, 600, 50],
-        labeled=[3, 1, 2, 4],
-        positive=[2, 0, 1, 1],
-        is_flagged=[False, True, False, True],
-        first_phase=sample,
-    )
-
-    full = completed(counts, np.array([1, 0, 2, 0]), np.array([True] * 4))
-
-    for each in (counts, full):
-        assert each.first_phase is not None
-        assert each.first_phase.judged.tolist() == [9, 5, 40, 60]
-        assert each.first_phase.parent.tolist() == [0, 0, 1, 1]
-        assert each.first_phase.of_parent.tolist() == [14, 14, 100, 100]
-    assert full.labeled.tolist() == [2, 4, 5, 2]
 
 
 def test_arrays_of_different_lengths_are_refused():

@@ -1,17 +1,9 @@
 """A judge's rates by the labels of people, in strata that its verdicts cut."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from monitor.stats.core.counts import FirstPhase
-from monitor.stats.estimation.judge_rates import (
-    counts_of_judge,
-    estimates_of_judge,
-    judge_rates,
-    judged_order,
-)
+from monitor.stats.estimation.judge_rates import judge_rates
 from tests.stats.samples import of_strata
 
 UP = np.array([True, True, True, False, False, False])
@@ -69,28 +61,3 @@ def test_what_nothing_is_known_of_has_a_wide_interval_and_what_is_never_said_non
     assert unlabeled.tpr.high - unlabeled.tpr.low > 0.8
     assert never.tpr is not None
     assert (never.tpr.low, never.tpr.high) == (0, 0)
-
-
-def ends(of):
-    return of.low, of.point, of.high
-
-
-def test_estimates_of_a_judge_that_was_asked_agree_with_its_rates_and_allow_for_the_sample():
-    labeled = np.array([150, 300, 5, 900, 21, 10])
-    sample = FirstPhase(np.array([195, 780, 25, 969, 21, 10]), np.array([0, 0, 0, 1, 1, 1]))
-    now = replace(counts(labeled, np.rint(labeled * RATE).astype(int)), first_phase=sample)
-    order = judged_order(UP, YES, np.ones(6, dtype=np.bool_))
-    of_judge = counts_of_judge(now, YES, order)
-    phase = replace(sample, has_verdict=JUDGED).taken(order)
-
-    metrics = ("recall", "fpr")
-    rows = estimates_of_judge(replace(of_judge, first_phase=phase), metrics, seed=3)
-
-    rates, window = rows[:2], rows[2:]
-    for row, found in zip(rates, judge_rates(now, YES, JUDGED, seed=3), strict=False):
-        assert ends(row) == pytest.approx(ends(found))
-    plain = counts_of_judge(now, YES, judged_order(UP, YES, JUDGED))
-    counted = estimates_of_judge(plain, metrics, seed=3)[2:]
-    for row, known, wider in zip(window, counted, (1.0, 1.1), strict=True):
-        assert row.point == known.point
-        assert np.ptp(ends(row)) > wider * np.ptp(ends(known))

@@ -1,1 +1,0 @@
-"""Asking a judge on behalf of rounds."""

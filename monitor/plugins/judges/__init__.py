@@ -1,1 +1,0 @@
-"""Judges that are asked: an LLM over HTTP, a model of MLflow, a program."""

@@ -1,1 +1,0 @@
-from tests.coarse import coarsely  # noqa: F401  a fixture
