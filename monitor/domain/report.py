@@ -383,11 +383,32 @@ class NoticeRow(Report):
     sentence: str
 
 
+class MetricChange(NamedTuple):
+    """How a metric in this round alone differs from earlier rounds: (point, low, high)."""
+
+    metric: str
+    before: Ends
+    after: Ends
+    change: Ends
+    sentence: str
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether the metric may well be what it was."""
+        return self.change[1] <= 0 <= self.change[2]
+
+    @property
+    def is_fall(self) -> bool:
+        """Whether the metric surely fell."""
+        return self.change[2] < 0
+
+
 class CauseRow(Report):
     """Why precision in this round alone differs from the earlier rounds of its history, pooled.
 
     Values are (point, low, high). The points of ``by_prevalence`` (positives became rarer or more
-    frequent) and ``by_classifier`` (TPR or FPR moved) add up to the point of ``change``.
+    frequent) and ``by_classifier`` (TPR or FPR moved) add up to the point of ``change``. Reports of
+    earlier versions lack what is said of recall.
     """
 
     rounds: int
@@ -398,13 +419,21 @@ class CauseRow(Report):
     change: Ends
     by_prevalence: Ends
     by_classifier: Ends
+    recall_before: Ends | None = None
+    recall_after: Ends | None = None
+    recall_change: Ends | None = None
+    recall_sentence: str = ""
     level: float
     sentence: str
 
     @property
-    def is_noise(self) -> bool:
-        """Whether precision may well be what it was."""
-        return self.change[1] <= 0 <= self.change[2]
+    def changes(self) -> dict[str, MetricChange]:
+        """How precision and recall differ, by metric."""
+        rows = [MetricChange("precision", self.before, self.after, self.change, self.sentence)]
+        before, after, change = self.recall_before, self.recall_after, self.recall_change
+        if before is not None and after is not None and change is not None:
+            rows.append(MetricChange("recall", before, after, change, self.recall_sentence))
+        return {row.metric: row for row in rows}
 
 
 class RestatedRow(Report):

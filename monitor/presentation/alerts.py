@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from monitor.domain.alerting import EvidenceState, StoredAlert, keeps
 from monitor.domain.report import (
     AlertRow,
-    CauseRow,
     EstimateRow,
     EvidenceRow,
+    MetricChange,
     RecoveryRow,
     RoundReport,
 )
@@ -25,6 +25,7 @@ from monitor.presentation.numbers import (
     limit_text,
     minute_text,
     percent_text,
+    range_text,
     signed_text,
 )
 
@@ -239,14 +240,15 @@ def alert_cause(alert: Limited, report: RoundReport) -> str | None:
             "the classifier's estimates do not rest on the judge: the judge, or the items, are not "
             "what they were"
         )
-    if alert.metric == "recall" and alert.side == "at_least":
-        return (
+    change = None if report.cause is None else report.cause.changes.get(alert.metric)
+    is_low = alert.side == "at_least"
+    sentences = [] if change is None else [_near_alert(change) if is_low else change.sentence]
+    if alert.metric == "recall" and is_low:
+        sentences.append(
             "how common positives are does not change recall: the classifier, or what it is fed, "
             "is not what it was"
         )
-    if alert.metric != "precision" or report.cause is None:
-        return None
-    return cause_near_alert(report.cause) if alert.side == "at_least" else report.cause.sentence
+    return "; ".join(sentences) or None
 
 
 def evidence_sentence(
@@ -306,43 +308,58 @@ def _recovery_text(evidence: float, rounds: int, ends_at: float) -> str:
     return f"evidence of recovery is {shown} after {later}, and {ends_at:g} ends the alert"
 
 
-# Why precision is not what it was
+# Why precision and recall are not what they were
 
 
 def cause_sentence(change: PrecisionChange, rounds: int) -> str:
     """Describe why precision changed, and what of it is within noise."""
-    was, now = f"{change.before.point:.2f}", f"{change.after.point:.2f}"
+    moved = _moved("precision", change.before, change.after, change.change, rounds)
     if _is_noise(change.change):
-        ends = (change.change.point, change.change.low, change.change.high)
-        point, low, high = map(signed_text, ends)
-        return (
-            f"precision {now} in this round alone and {was} in {_before(rounds)} differ by no more "
-            f"than noise ({point}, {low} to {high})"
-        )
-    fell = change.change.point < 0
+        return moved
     eta = (
         f"{percent_text(change.prevalence_before.point, 2)} -> "
         f"{percent_text(change.prevalence_after.point, 2)}"
     )
     direction = "worse" if change.by_classifier.point < 0 else "better"
     return (
-        f"precision {'fell' if fell else 'rose'} from {was} in {_before(rounds)} to {now} in this "
-        f"round alone: prevalence {eta} explains {_part(change.by_prevalence)}, a {direction} "
+        f"{moved}: prevalence {eta} explains {_part(change.by_prevalence)}, a {direction} "
         f"classifier (TPR, FPR) {_part(change.by_classifier)}"
     )
 
 
-def cause_near_alert(cause: CauseRow) -> str:
-    """Describe it where precision is under its limit.
+def recall_sentence(change: PrecisionChange, rounds: int) -> str:
+    """Describe how recall changed, which prevalence does not move."""
+    moved = _moved(
+        "recall", change.recall_before, change.recall_after, change.recall_change, rounds
+    )
+    noise = _is_noise(change.recall_change)
+    return moved if noise else f"{moved}, by {_part(change.recall_change)}"
 
-    Rounds that differ by no more than chance are then no comfort: precision was low before.
+
+def _moved(metric: str, before: Interval, after: Interval, change: Interval, rounds: int) -> str:
+    was, now = (
+        f"{value.point:.2f} {range_text(value.low, value.high, 2)}" for value in (before, after)
+    )
+    if _is_noise(change):
+        point, low, high = map(signed_text, (change.point, change.low, change.high))
+        return (
+            f"{metric} {now} in this round alone and {was} in {_before(rounds)} differ by no more "
+            f"than noise ({point}, {low} to {high})"
+        )
+    verb = "fell" if change.high < 0 else "rose"
+    return f"{metric} {verb} from {was} in {_before(rounds)} to {now} in this round alone"
+
+
+def _near_alert(change: MetricChange) -> str:
+    """Describe a change of a metric that is under its limit.
+
+    Rounds that differ by no more than chance are then no comfort: the metric was low before.
     """
-    if not cause.is_noise:
-        return cause.sentence
+    if not change.is_noise:
+        return change.sentence
     return (
-        f"it did not fall just now: this round alone has {cause.after[0]:.2f} and "
-        f"{_before(cause.rounds)} {cause.before[0]:.2f}, a difference within noise, so what is "
-        "wrong began earlier or grows slowly, and the alert rests on all these rounds together"
+        f"it did not fall just now: {change.sentence}. What is wrong began earlier or grows "
+        "slowly, and the alert rests on all these rounds together"
     )
 
 

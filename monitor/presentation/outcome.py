@@ -45,14 +45,15 @@ def best_row(report: RoundReport, metric: str) -> EstimateRow | None:
 def verdict_sentence(report: RoundReport) -> str:
     """Describe in one sentence how the classifier does."""
     if report.firing:
-        return f"{capital('; '.join(_broken(report, alert) for alert in report.firing))}."
+        broken = [_broken(report, alert) for alert in report.firing]
+        return f"{capital('; '.join([*broken, *_falls(report)]))}."
     if not report.estimates:
         return f"There is no estimate of this round: {report.reason or 'no reason was kept'}."
     if undefined := [name for name in ("precision", "recall") if best_row(report, name) is None]:
         verdict = f"{capital(' and '.join(undefined))} could not be estimated"
     else:
         verdict = _current(report)
-    return f"{'; '.join([verdict, *_figures(report)])}."
+    return f"{'; '.join([verdict, *_figures(report), *_falls(report)])}."
 
 
 def meaning_sentences(report: RoundReport) -> list[str]:
@@ -157,7 +158,18 @@ def _current(report: RoundReport) -> str:
         return capital("; ".join(beyond))
     if any(each.state is LimitState.UNCLEAR for each in comparisons):
         return f"No alert, but unclear whether it keeps all limits: {limits}"
-    return f"All well: no alert on {limits}"
+    return f"{'No alert' if _falls(report) else 'All well: no alert'} on {limits}"
+
+
+def _falls(report: RoundReport) -> list[str]:
+    """Name falls of precision and recall on which no alert is open."""
+    changes = {} if report.cause is None else report.cause.changes
+    alerting = {alert.metric for alert in report.firing}
+    return [
+        f"{metric} fell from {row.before[0]:.2f} to {row.after[0]:.2f} in this round alone"
+        for metric, row in changes.items()
+        if row.is_fall and metric not in alerting
+    ]
 
 
 def _figures(report: RoundReport) -> list[str]:

@@ -311,8 +311,9 @@ def _reasons(rows: Iterable[EstimateRow]) -> list[str]:
 
 def _causes(report: RoundReport) -> list[str]:
     causes = [alert_cause(alert, report) for alert in report.firing]
-    if all(alert.metric != "precision" for alert in report.firing) and report.cause is not None:
-        causes.append(report.cause.sentence)
+    changes = {} if report.cause is None else report.cause.changes
+    others = changes.keys() - {alert.metric for alert in report.firing}
+    causes += [row.sentence for metric, row in changes.items() if metric in others]
     return [cause for cause in dict.fromkeys(causes) if cause]
 
 

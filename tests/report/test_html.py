@@ -31,13 +31,18 @@ AGREEMENT = AgreementRow(
     **dict.fromkeys(("disagreement", "disagreement_low", "disagreement_high"), 0.05),
     **dict.fromkeys(("kappa", "kappa_low", "kappa_high", "alpha", "alpha_low", "alpha_high"), 0.8),
 )
-CAUSE = CauseRow(
-    rounds=29,
-    **dict.fromkeys(("before", "after"), (0.87, 0.8, 0.9)),
-    **dict.fromkeys(("prevalence_before", "prevalence_after"), (0.05, 0.04, 0.06)),
-    **dict.fromkeys(("change", "by_prevalence", "by_classifier"), (-0.2, -0.3, -0.1)),
-    level=0.95,
-    sentence="precision fell, and the cause is known",
+CAUSE = CauseRow.model_validate(
+    {
+        **dict.fromkeys(("before", "after"), (0.87, 0.8, 0.9)),
+        **dict.fromkeys(("prevalence_before", "prevalence_after"), (0.05, 0.04, 0.06)),
+        **dict.fromkeys(("change", "by_prevalence", "by_classifier"), (-0.2, -0.3, -0.1)),
+        **dict.fromkeys(("recall_before", "recall_after"), (0.7, 0.6, 0.8)),
+        "recall_change": (-0.01, -0.1, 0.1),
+        "recall_sentence": "recall differs by no more than noise",
+        "rounds": 29,
+        "level": 0.95,
+        "sentence": "precision fell, and the cause is known",
+    }
 )
 
 

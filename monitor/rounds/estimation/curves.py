@@ -11,7 +11,7 @@ import numpy as np
 from monitor.domain.curve_rows import FEWEST_FOR_CURVES, GRID_POINTS, CurvesRow
 from monitor.domain.report import CauseRow
 from monitor.domain.sample_settings import Sample
-from monitor.presentation.alerts import cause_sentence
+from monitor.presentation.alerts import cause_sentence, recall_sentence
 from monitor.presentation.notices import THIS_ROUND, inverted_sentence, last_rounds
 from monitor.rounds.estimation.batch import Estimates, HistoryBatch, Member
 from monitor.rounds.estimation.history import cells_to_pool
@@ -225,8 +225,13 @@ def _row(change: PrecisionChange, rounds: int) -> CauseRow:
         for name in CauseRow.model_fields
         if isinstance(interval := getattr(change, name, None), Interval)
     }
-    sentence = cause_sentence(change, rounds)
-    return CauseRow(rounds=rounds, level=change.level, sentence=sentence, **intervals)
+    return CauseRow(
+        rounds=rounds,
+        level=change.level,
+        sentence=cause_sentence(change, rounds),
+        recall_sentence=recall_sentence(change, rounds),
+        **intervals,
+    )
 
 
 def _triple(interval: Interval) -> tuple[float, float, float]:

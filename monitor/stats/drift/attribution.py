@@ -57,7 +57,7 @@ class Working:
 
 @dataclass(frozen=True, slots=True)
 class PrecisionChange:
-    """Posterior of a change of precision and of its parts, the points of which add up.
+    """Posterior of a change of precision and of its parts, the points of which add up; of recall.
 
     ``level`` is the probability of each interval, by itself.
     """
@@ -69,6 +69,9 @@ class PrecisionChange:
     change: Interval
     by_prevalence: Interval
     by_classifier: Interval
+    recall_before: Interval
+    recall_after: Interval
+    recall_change: Interval
     level: float
 
 
@@ -134,6 +137,9 @@ def _values(before: Working, after: Working) -> dict[str, Floats]:
         "change": now - was,
         "by_prevalence": now - was - classifier,
         "by_classifier": classifier,
+        "recall_before": before.tpr,
+        "recall_after": after.tpr,
+        "recall_change": after.tpr - before.tpr,
     }
 
 

@@ -1,5 +1,7 @@
 """Why precision is not what it was, in words."""
 
+import re
+
 import pytest
 
 from monitor.rounds.estimation.curves import precision_cause
@@ -42,9 +44,11 @@ def test_equal_rounds_differ_by_no_more_than_noise():
 
     assert cause.rounds == 2
     assert cause.sentence.startswith(
-        "precision 0.86 in this round alone and 0.86 in the 2 rounds before differ by no more "
-        "than noise (0.00, -0.04 to +0.04)"
+        "precision 0.86 [0.83, 0.89] in this round alone and 0.86 [0.84, 0.88] in the 2 rounds "
+        "before differ by no more than noise (0.00, -0.04 to +0.04)"
     )
+    assert cause.recall_sentence.startswith("recall 0.85 [")
+    assert "in the 2 rounds before differ by no more than noise (0.00, -" in cause.recall_sentence
 
 
 def test_rarer_positives_are_named_as_the_cause():
@@ -59,7 +63,8 @@ def test_rarer_positives_are_named_as_the_cause():
     assert parts[0][2] < 0
     assert parts[1][1] < 0 < parts[1][2]
     assert cause.sentence.startswith(
-        "precision fell from 0.86 in the round before to 0.74 in this round alone: prevalence "
+        "precision fell from 0.86 [0.84, 0.88] in the round before to 0.74 [0.71, 0.77] in this "
+        "round alone: prevalence "
     )
     assert "(TPR, FPR)" in cause.sentence
     assert cause.sentence.endswith("within noise)")
@@ -73,11 +78,25 @@ def test_a_worse_classifier_is_named_as_the_cause():
     assert cause.by_classifier[2] < 0
     assert ", a worse classifier (TPR, FPR) -0." in cause.sentence
     assert not cause.sentence.endswith("within noise)")
-    assert "in the 3 rounds before to 0.70" in cause.sentence
+    assert " in the 3 rounds before to 0.70 [" in cause.sentence
+
+
+def test_a_fall_of_recall_alone_is_told_in_numbers_with_intervals():
+    blind = tally(fn=30, tn=970)
+
+    cause = told(blind, *[tally()] * 3)
+
+    assert cause.changes["precision"].is_noise
+    assert cause.changes["recall"].is_fall
+    assert re.fullmatch(
+        r"recall fell from 0\.85 \[0\.\d\d, 0\.\d\d\] in the 3 rounds before to 0\.49 "
+        r"\[0\.\d\d, 0\.\d\d\] in this round alone, by -0\.36 \(-0\.\d\d to -0\.\d\d\)",
+        cause.recall_sentence,
+    )
 
 
 def test_a_better_classifier_is_called_better():
     cause = told(tally(tp=980, fp=20), tally())
 
-    assert cause.sentence.startswith("precision rose from 0.86")
+    assert cause.sentence.startswith("precision rose from 0.86 [")
     assert "a better classifier (TPR, FPR) +0." in cause.sentence

@@ -6,7 +6,9 @@ from datetime import timedelta
 import pytest
 
 from monitor.domain.sample_settings import Bands, Margin, Sample
-from monitor.domain.settings import POOLED_COVERAGE
+from monitor.domain.settings import POOLED_COVERAGE, Limits
+from monitor.presentation.outcome import verdict_sentence
+from monitor.presentation.round_document import round_sections
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample, scored_sample
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings
@@ -83,6 +85,25 @@ def test_the_alert_on_precision_says_the_cause(scene):
     assert " with earlier rounds. Precision fell from 0." in sentence
     assert re.search(r"a worse classifier \(TPR, FPR\) -0.* to [-+]0\.\d\d\)\. Fired ", sentence)
     assert all("(TPR, FPR)" not in each["sentence"] for each in told if each["metric"] == "recall")
+
+
+def test_a_fall_of_recall_is_told_in_the_report_beside_precision_and_in_its_headline(database):
+    scene = Scene(
+        database, settings(sample=BANDS, limits=Limits.model_validate({"precision": 0.5}))
+    )
+    for number in (1, 2, 3):
+        scene.play(number, recall=0.9)
+    scene.play(4, recall=0.2)
+
+    report = scene.round_report(4)
+    [causes] = [each for each in round_sections(report) if each.kind == "causes"]
+    precision, recall = causes.lines
+
+    assert precision.startswith("precision 0.")
+    assert recall.startswith("recall fell from 0.")
+    verdict = verdict_sentence(report)
+    assert re.search(r"recall fell from 0\.\d\d to 0\.\d\d in this round alone", verdict)
+    assert "All well" not in verdict
 
 
 def test_a_round_that_only_carries_a_late_label_keeps_the_curves_it_has(scene):
