@@ -374,7 +374,8 @@ class NoticeRow(Report):
     """Something unusual about a round that is worth a look and no alarm.
 
     ``value``, by ``kind``: ``judge`` how many times as often it says yes, ``disagreement``
-    Krippendorff's alpha, ``segment`` the odds ratio.
+    Krippendorff's alpha, ``segment`` the odds ratio, ``provisional`` the share of the positive
+    labels that is known.
     """
 
     kind: str

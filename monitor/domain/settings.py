@@ -25,6 +25,7 @@ from pydantic import (
 from monitor.domain.block import Block
 from monitor.domain.challenger import Challenger
 from monitor.domain.judge import Judge
+from monitor.domain.label_delays import LabelDelays
 from monitor.domain.label_parts import Rule, column_classes, parts_of
 from monitor.domain.ports import utc_now
 from monitor.domain.registered import AliasRead
@@ -293,8 +294,8 @@ class RoundSettings(Settings):
     the latest version that MLflow showed when the store was restored without it. ``labeling`` is
     what the labeler's kind has alone (`Labeling.own`), so that a round is read from where its tasks
     went. ``source`` says in the same way how its predictions are read (`SourceSettings.own`), so
-    that it is drawn as it was opened. ``block`` is the block of the config that the monitor was one
-    of.
+    that it is drawn as it was opened. ``delays`` are those of labels that come after its closing.
+    ``block`` is the block of the config that the monitor was one of.
     """
 
     model: str | None = None
@@ -320,6 +321,7 @@ class RoundSettings(Settings):
     hooks: tuple[str, ...] = ()
     origin: Literal["schedule", "by_hand", "backfill"] = "schedule"
     shown_version: int = 0
+    delays: LabelDelays | None = None
     block: Block | None = None
 
     @model_validator(mode="before")

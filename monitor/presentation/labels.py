@@ -65,15 +65,23 @@ def inverted_classes_sentence(flagged: tuple[int, int], passed: tuple[int, int])
 
 
 def late_labels_sentence(
-    late: float, span: tuple[datetime, datetime], matures: timedelta, enough: timedelta
+    late: float,
+    span: tuple[datetime, datetime],
+    since: datetime | None,
+    matures: timedelta,
+    enough: timedelta,
 ) -> str:
-    """State that ``matures`` is too short, by labels of past windows, and what is long enough."""
+    """State that ``matures`` is too short, since when, and what is long enough.
+
+    ``since`` is None if labels were late in each window of the ``span`` that was looked at.
+    """
     start, end = (f"{minute_text(each)}" for each in span)
+    begun = "in all of this time" if since is None else f"since {minute_text(since)}"
     return (
         f"{percent_text(late, 2)} of the positive labels of items from {start} to {end} UTC became "
-        f"known later than labeling.matures ({span_text(matures)}), so numbers of younger rounds "
-        f"lack such labels and are provisional; 95 % were known after {enough.days} days: set "
-        f"labeling.matures to {enough.days}d"
+        f"known later than labeling.matures ({span_text(matures)}), {begun}, so numbers of younger "
+        f"rounds lack such labels and are provisional; 95 % were known after {enough.days} days: "
+        f"set labeling.matures to {enough.days}d"
     )
 
 

@@ -11,6 +11,7 @@ from monitor.stats.core.reasons import (
     AuditAtChance,
     Contradiction,
     EmptyClass,
+    LabelsToCome,
     NoEstimate,
     Undefined,
     UndefinedDraws,
@@ -71,8 +72,8 @@ def no_estimate_reason(why: NoEstimate | None) -> str | None:
                 f"the window holds no {why.predicted} item, so it says nothing about the "
                 "classifier; see the window estimate"
             )
-        case Contradiction():
-            return _CONTRADICTED[why]
+        case Contradiction() | LabelsToCome():
+            return _unreliable_reason(why)
         case AuditAtChance():
             return (
                 "labels are no better than chance with probability "
@@ -82,6 +83,13 @@ def no_estimate_reason(why: NoEstimate | None) -> str | None:
             )
         case None:
             return None
+
+
+def _unreliable_reason(why: Contradiction | LabelsToCome) -> str:
+    if isinstance(why, Contradiction):
+        return _CONTRADICTED[why]
+    known = f"{percent_text(why.known, 2)} of the positive labels are known yet"
+    return f"only {known}, so labeling.matures is too short"
 
 
 def worded(estimate: MetricEstimate) -> dict[str, Any]:

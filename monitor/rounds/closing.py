@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused, RoundMoved
-from monitor.domain.label_parts import checks_of, part_of, parts_of, rules_of
+from monitor.domain.label_delays import DelayCurve, LabelDelays
+from monitor.domain.label_parts import checks_of, column_classes, part_of, parts_of, rules_of
 from monitor.domain.labels import evidence_label
 from monitor.domain.model import Answer
 from monitor.domain.setting_types import parse_duration
@@ -20,7 +21,7 @@ from monitor.rounds import versions
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation.tally import classes_without_label
 from monitor.rounds.labels import truth_reach
-from monitor.rounds.labels.late_labels import OLDEST, late_labels_concern
+from monitor.rounds.labels.late_labels import OLDEST, PastLabels, past_labels
 from monitor.rounds.labels.older_labels import older_labels_concern
 from monitor.rounds.labels.truth_reach import TruthReader
 from monitor.rounds.provisional import follow_labels, showed_estimate
@@ -28,7 +29,7 @@ from monitor.storage.labels import overlap_store
 from monitor.storage.labels.overlap_store import Copies
 from monitor.storage.labels.round_labels import RoundLabels, read_labels
 from monitor.storage.results.concern_store import UNCHECKED, UNLABELED
-from monitor.storage.rounds import round_store, round_transitions
+from monitor.storage.rounds import round_claims, round_store, round_transitions
 from monitor.storage.rounds.round_claims import Claim
 from monitor.storage.rounds.round_store import Round
 
@@ -75,14 +76,15 @@ def close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) ->
         reason = unlabeled_reason(empty[0], answered=answered, expected=planned)
         versions.abandon(context, round_, claim, reason)
         return
-    concerns = _concerns_of_truth(context, state)
+    truth = _checked_truth(context, state)
+    concerns = truth.concerns
     if empty:
         size = sum(part.size for part in labels.strata if not part.stratum.flagged)
         concerns[UNLABELED] = label_texts.unlabeled_passed_sentence(size, answered, planned)
     checked = len(labels.checks) - labels.unchecked
     if labels.checks and not checked:
         concerns[UNCHECKED] = label_texts.unchecked_sentence(labels.unchecked)
-    _watch_by_todays_limits(context, round_, claim)
+    _freeze(context, round_, claim, truth.delays)
     follow_labels(context, round_, labels, claim, closes=True)
     reason = closed_reason(
         answered=answered,
@@ -161,35 +163,59 @@ def _refuse_half_labeled(round_: Round, now: datetime, answered: int, planned: i
         raise LabelsRefused(label_texts.half_labeled_sentence(answered, planned, end))
 
 
-def _watch_by_todays_limits(context: MonitorContext, round_: Round, claim: Claim) -> None:
-    """Let a closing round be watched by the limits that the config has now.
+def _freeze(
+    context: MonitorContext, round_: Round, claim: Claim, delays: LabelDelays | None
+) -> None:
+    """Fix the limits that watch a closing round, and the delays that its numbers allow for.
 
-    Nobody is shown an estimate of an open round, so they are fixed before what they judge
+    Nobody is shown an estimate of an open round, so today's limits are fixed before what they judge
     (docs/method.md); one that showed a provisional estimate keeps its own.
     """
     limits = context.settings.round.limits
-    if limits != round_.settings.limits and not showed_estimate(context, round_):
+    takes_limits = limits != round_.settings.limits and not showed_estimate(context, round_)
+    fixed = {"delays": delays} | ({"limits": limits} if takes_limits else {})
+    settings = round_.settings.model_copy(update=fixed)
+    if settings != round_.settings:
         with context.database.write() as connection:
-            now = context.clock()
-            round_transitions.set_limits(connection, claim, round_, limits, LIMITS_OF_TODAY, now)
+            round_claims.hold(connection, claim)
+            round_transitions.replace_settings(connection, round_.id, settings)
+            if takes_limits:
+                now = context.clock()
+                round_transitions.note_event(connection, round_, LIMITS_OF_TODAY, now)
 
 
-def _concerns_of_truth(context: MonitorContext, state: LabelingState) -> dict[str, str]:
+@dataclass(frozen=True, slots=True)
+class _CheckedTruth:
+    """What is to be known of the labels of a closing round: concerns by kind, and delays."""
+
+    concerns: dict[str, str] = field(default_factory=dict)
+    delays: LabelDelays | None = None
+
+
+def _checked_truth(context: MonitorContext, state: LabelingState) -> _CheckedTruth:
     """Check how the truth of a round's items joins; raises `LabelsRefused` if that is in doubt."""
     readers = truth_reach.truth_readers(context.labelers_of(state.round.settings))
 
-    def concerns_of(opened: MonitorContext) -> dict[str, str]:
+    def check(opened: MonitorContext) -> _CheckedTruth:
         concerns: dict[str, list[str]] = {}
+        of_class: dict[str, DelayCurve | None] = {}
         for reader in readers:
-            for kind, sentence in _concerns_of(opened, state, reader):
+            past = _past_labels(opened, state.round, reader)
+            of_class |= _delays_of(past, state.round, reader)
+            late = None if past is None else past.concern
+            for kind, sentence in [*_concerns_of(opened, state, reader), ("late_labels", late)]:
                 if sentence is not None:
                     concerns.setdefault(kind, []).append(sentence)
-        return {kind: "; ".join(sentences) for kind, sentences in concerns.items()}
+        delays = LabelDelays(**of_class)
+        return _CheckedTruth(
+            {kind: "; ".join(sentences) for kind, sentences in concerns.items()},
+            None if delays == LabelDelays() else delays,
+        )
 
-    def read_concerns() -> dict[str, str]:
-        return context.try_of_round(state.round.settings, concerns_of)
+    def read_truth() -> _CheckedTruth:
+        return context.try_of_round(state.round.settings, check)
 
-    return _rarely(context, state.round, read_concerns) if readers else {}
+    return _rarely(context, state.round, read_truth) if readers else _CheckedTruth()
 
 
 def _concerns_of(
@@ -226,20 +252,34 @@ def _concerns_of(
     yield "contradictions", truth_reach.contradictions_concern(labeler, unanswered)
     ids = sorted({*own, *counted})
     yield "older_labels", older_labels_concern(context, labeler, ids, state.round.window)
-    yield "late_labels", _late_labels(context, state.round, reader)
     if census is not None and census.unclear:
         yield "contradictions", label_texts.unclear_sentence(census.unclear)
 
 
-def _late_labels(context: MonitorContext, round_: Round, reader: TruthReader) -> str | None:
-    """Report that labels of a young round are late; None where nothing tells when they came."""
+def _past_labels(context: MonitorContext, round_: Round, reader: TruthReader) -> PastLabels | None:
+    """Read how labels came, for a young round; None where nothing tells when they did."""
     column = parts_of(round_.settings.labeling)[reader.assigned.part]
     matures = parse_duration(column.get("matures"))
     if column.get("time") is None or not isinstance(matures, timedelta):
         return None
     if context.clock() >= round_.window.end + OLDEST * matures:
         return None
-    return late_labels_concern(context, reader, matures)
+    return past_labels(context, reader, matures)
+
+
+def _delays_of(
+    past: PastLabels | None, round_: Round, reader: TruthReader
+) -> dict[str, DelayCurve | None]:
+    """Choose the delays of the classes that a column labels, whose late labels are negative yet."""
+    delays = None if past is None else past.delays
+    if delays is None or not reader.labeler.missing_is_negative:
+        return {}
+    own = column_classes(round_.settings.labeling)
+    return {
+        name: getattr(delays, name)
+        for flagged, name in ((True, "flagged"), (False, "passed"))
+        if own.get(flagged) == reader.assigned.part
+    }
 
 
 def _rarely(context: MonitorContext, round_: Round, check: Callable[[], T]) -> T:

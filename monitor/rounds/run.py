@@ -27,7 +27,7 @@ from monitor.rounds.sampling.draw import draw
 from monitor.storage.labels import label_store
 from monitor.storage.labels.label_store import UnsentRounds
 from monitor.storage.results.class_store import ClassVersion
-from monitor.storage.rounds import round_store, round_transitions
+from monitor.storage.rounds import round_claims, round_store, round_transitions
 from monitor.storage.rounds.round_claims import Claim
 from monitor.storage.rounds.round_store import Round
 
@@ -108,7 +108,7 @@ def _finish_all(
         round_.id
         for round_ in rounds
         if round_.id in collected.read
-        and _may_finish(round_, collected)
+        and _may_finish(round_, collected, context.clock())
         and not _stabilizes(context, round_, collected)
     ]
     return [_error_of(partial(finish, context, round_id)) for round_id in due]
@@ -207,8 +207,10 @@ def finish(context: MonitorContext, round_id: int) -> None:
             state = read_labeling_state(connection, round_) if takes_labels else None
         if state is not None:
             close_if_due(context, state, claim)
-        elif round_.state is RoundState.CLOSED and round_.is_changed:
-            retried(lambda: versions.correct(context, round_, claim))
+        elif round_.state is RoundState.CLOSED:
+            if round_.is_changed or _has_all_labels(round_, context.clock()):
+                retried(lambda: versions.correct(context, round_, claim))
+            _settle(context, round_, claim)
 
     _claimed(context, round_id, step)
 
@@ -221,10 +223,26 @@ def _stabilizes(context: MonitorContext, round_: Round, collected: CollectResult
     return any(timedelta(0) <= now - end < SETTLING for end in ends if end is not None)
 
 
-def _may_finish(round_: Round, collected: CollectResult) -> bool:
+def _may_finish(round_: Round, collected: CollectResult, now: datetime) -> bool:
     if round_.state is RoundState.CLOSED:
-        return round_.is_changed or round_.id in collected.changed
+        is_changed = round_.is_changed or round_.id in collected.changed
+        return is_changed or _has_all_labels(round_, now)
     return round_.state is RoundState.LABELING
+
+
+def _has_all_labels(round_: Round, now: datetime) -> bool:
+    """Whether a closed round still allows for labels to come though all are known by its age."""
+    delays = round_.settings.delays
+    return delays is not None and now >= round_.window.end + timedelta(days=delays.longest)
+
+
+def _settle(context: MonitorContext, round_: Round, claim: Claim) -> None:
+    """Let a round whose labels are all known, and which was computed with them, be final."""
+    if _has_all_labels(round_, context.clock()):
+        settings = round_.settings.model_copy(update={"delays": None})
+        with context.database.write() as connection:
+            round_claims.hold(connection, claim)
+            round_transitions.replace_settings(connection, round_.id, settings)
 
 
 def _claimed(context: MonitorContext, round_id: int, step: Callable[[Claim], None]) -> None:

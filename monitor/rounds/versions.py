@@ -47,7 +47,11 @@ from monitor.rounds.estimation.history import (
     history_states,
 )
 from monitor.rounds.estimation.judge import judge_notices
-from monitor.rounds.estimation.label_errors import checked_labels
+from monitor.rounds.estimation.label_errors import (
+    checked_labels,
+    known_labels,
+    provisional_notices,
+)
 from monitor.rounds.estimation.supplements import Supplements, is_as_stored, read_supplements
 from monitor.rounds.estimation.tally import Completed, Counted, Tally
 from monitor.rounds.reporting.concerns import (
@@ -78,6 +82,8 @@ from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+    from monitor.stats.labels.audit import ClassAudits
 
     Labels = dict[int, RoundLabels]
     """Labels of rounds, by their id."""
@@ -332,7 +338,7 @@ def _evidence_tallies(round_: Round, labels: RoundLabels) -> tuple[Tally, ...]:
 
 def _changes_nothing(context: MonitorContext, batch: HistoryBatch) -> bool:
     member = batch.affected[0]
-    if member.tally != batch.stored:
+    if member.tally != batch.stored or member.round.settings.delays is not None:
         return False
     with context.database.read() as connection:
         return is_as_stored(connection, member.round, batch.labels[member.round.id])
@@ -344,13 +350,13 @@ def _labeled_tally(labels: RoundLabels) -> Tally:
 
 def estimate_batch(context: MonitorContext, batch: HistoryBatch) -> Estimates:
     """Estimate each affected round; its own numbers stay where no label changed."""
-    estimates = _estimated(batch)
+    estimates = _estimated(batch, context.clock())
     with context.database.read() as connection:
         estimates = with_stored_own_rows(connection, batch, estimates)
     return with_pictures(batch, estimates)  # takes seconds, so no transaction waits for it
 
 
-def _estimated(batch: HistoryBatch) -> Estimates:
+def _estimated(batch: HistoryBatch, now: datetime) -> Estimates:
     histories = _recorded(batch, batch.counted)
     ways = [
         _recorded(batch, [Completed.of(each, positive=positive) for each in batch.counted])
@@ -364,6 +370,7 @@ def _estimated(batch: HistoryBatch) -> Estimates:
             index,
             histories[pooling := member.round.settings.pooling][index],
             [way[pooling][index] for way in ways],
+            known_labels(member.round.settings, now - member.round.window.end),
         )
         for index, member in enumerate(batch.affected)
     }
@@ -387,6 +394,7 @@ def _estimate(
     index: int,
     history: HistoryState,
     ways: Sequence[HistoryState],
+    known: ClassAudits | None,
 ) -> RoundEstimate:
     earlier = batch.before(index)
     is_complete = not any(each.missing.any() for each in (*earlier, member.tally))
@@ -402,5 +410,7 @@ def _estimate(
         seed=seed,
         completed=() if is_complete else ways,
         checked=batch.checked.get(member.round.id),
+        known=known,
     )
-    return replace(estimate, notices=judge_notices(member.tally, earlier))
+    notices = [*provisional_notices(known), *judge_notices(member.tally, earlier)]
+    return replace(estimate, notices=notices)

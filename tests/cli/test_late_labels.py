@@ -1,7 +1,7 @@
 """Labels that become known later than ``matures``: what `check` and a round say."""
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -10,15 +10,22 @@ COLUMN = (
     "matures: MATURES, missing_means: negative}"
 )
 DAYS = 40
+WHOLE = ("max_labels: 40", "max_labels: all")
+TRUTH = {"precision": 8 / 10, "recall": 8 / 13}
 
 
-def labels_after(place, late_days, matures):
-    """Write labels of which one in three is known after some days, the others after one."""
+def labels_after(place, late_days, matures, *, from_day=0, later=0, **changes):
+    """Write labels of which one in three is known after some days, the others after one.
+
+    All labels of items before ``from_day`` are known after a day. They are read ``later`` than now.
+    """
     start = (place.now - timedelta(days=DAYS)).isoformat()
     scored = f"timestamptz '{start}' + {DAYS * 86_400 / 4000} * i * interval 1 second"
-    seen = f"{scored} + case when i % 3 = 0 then {late_days} else 1 end * interval 1 day"
+    is_late = f"i % 3 = 0 and i >= {100 * from_day}"
+    seen = f"{scored} + case when {is_late} then {late_days} else 1 end * interval 1 day"
     is_bad = "(i % 10 = 0 and i % 50 > 0) or i % 20 = 1"
-    known = f"({seen}) <= timestamptz '{place.now.isoformat()}'"
+    read_at = place.now + timedelta(days=later)
+    known = f"({seen}) <= timestamptz '{read_at.isoformat()}'"
     place.predictions(rows=4000, days=DAYS)
     place.predictions(
         "truth.parquet",
@@ -27,7 +34,7 @@ def labels_after(place, late_days, matures):
         is_travel=f"case when ({is_bad}) and {known} then 1 end",
         seen=seen,
     )
-    place.config(COLUMN.replace("MATURES", matures))
+    place.config(COLUMN.replace("MATURES", matures), **changes)
 
 
 @pytest.mark.parametrize("late_days", [9, 12])
@@ -54,3 +61,72 @@ def test_labels_that_come_in_time_need_no_word(bare):
 
     assert "labeling.matures" not in checked.out
     assert "labeling.matures" not in bare.run("status").out
+
+
+@pytest.mark.parametrize(("from_day", "said"), [(0, "in all of this time"), (18, "since ")])
+def test_the_sentence_says_since_when_labels_are_late(bare, from_day, said):
+    labels_after(bare, late_days=9, matures="4d", from_day=from_day)
+
+    line = bare.run("check").line("later than labeling.matures")
+
+    begun = re.search(r"(in all of this time|since (\d{4}-\d\d-\d\d))", line)
+    assert begun is not None
+    assert said in line
+    if from_day:
+        first = bare.now - timedelta(days=DAYS - from_day)
+        assert abs(datetime.fromisoformat(begun[2] + "T12:00Z") - first) < timedelta(days=5)
+
+
+def own_rows(page):
+    """The estimates of precision and recall from a round alone."""
+    return {
+        row["metric"]: row
+        for row in page["estimates"]
+        if (row["basis"], row["estimand"]) == ("round", "window") and row["metric"] in TRUTH
+    }
+
+
+def test_a_closed_round_allows_for_labels_that_are_still_to_come_until_they_are_there(bare):
+    labels_after(bare, late_days=9, matures="4d", limits=WHOLE)
+    bare.backfill(days=6)
+    number = bare.as_json("status")["monitors"][0]["last_round"]
+
+    early = bare.as_json("show", number)
+    status = " ".join(bare.run("status").out.split())
+
+    for metric, row in own_rows(early).items():
+        assert row["low"] < TRUTH[metric] < row["high"]
+        assert row["high"] - row["low"] > 0.02
+    pooled = [row["reason"] for row in early["estimates"] if row["basis"] == "pooled"]
+    assert all("labeling.matures is too short" in reason for reason in pooled)
+    assert "provisional, 6" in status
+
+
+@pytest.mark.parametrize("comes", [True, False])
+def test_a_round_is_final_once_its_labels_are_there_though_the_last_never_came(bare, comes):
+    labels_after(bare, late_days=9, matures="4d", limits=WHOLE)
+    bare.backfill(days=6)
+    number = bare.as_json("status")["monitors"][0]["last_round"]
+    counted = bare.as_json("show", number)["strata"]
+    if comes:
+        labels_after(bare, late_days=9, matures="4d", later=20, limits=WHOLE)
+
+    bare.run_at(bare.now + timedelta(days=20), "run-once")
+    final = bare.as_json("show", number)
+
+    assert not [row for row in final["notices"] if row["kind"] == "provisional"]
+    assert (final["strata"] == counted) is not comes
+    for row in own_rows(final).values():
+        assert row["low"] == row["point"] == row["high"]
+    bare.run_at(bare.now + timedelta(days=21), "run-once")
+    assert bare.as_json("show", number)["version"] == final["version"] > 1
+
+
+def test_labels_that_may_be_negative_too_are_waited_for_and_nothing_is_allowed_for(bare):
+    labels_after(bare, late_days=9, matures="4d", limits=WHOLE)
+    text = (bare.folder / "config.yaml").read_text()
+    bare.write("config.yaml", text.replace("missing_means: negative", "deadline: 4d"))
+
+    bare.backfill(days=6)
+
+    assert "provisional, " not in bare.run("status").out

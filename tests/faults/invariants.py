@@ -193,7 +193,9 @@ def estimates_can_be_computed_again(case):
     again = {
         round_id: estimate.rows
         for each in first.values()
-        for round_id, estimate in versions._estimated(versions.read_batch(parts, each)).items()
+        for round_id, estimate in versions._estimated(
+            versions.read_batch(parts, each), each.slot
+        ).items()
     }
     found = []
     with case.database.read() as connection:

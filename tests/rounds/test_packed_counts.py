@@ -59,7 +59,7 @@ def pooled_rows(scene, first):
     """What a full replay gives for a round and all after it: metric to low, point and high."""
     batch = versions.read_batch(scene.context, scene.round(first))
     return {
-        member.round.number: ends(versions._estimated(batch)[member.round.id].rows)
+        member.round.number: ends(versions._estimated(batch, scene.now)[member.round.id].rows)
         for member in batch.affected
     }
 

@@ -159,7 +159,7 @@ def test_a_round_that_is_open_while_older_ones_are_restated_finds_the_same_evide
 def log_e_of(scene, number):
     """What a round's labels say by now about each limit, before anything is written of it."""
     round_ = scene.round(number)
-    estimates = versions._estimated(versions.read_batch(scene.context, round_))
+    estimates = versions._estimated(versions.read_batch(scene.context, round_), scene.now)
     return {r.limit.metric: pytest.approx(list(r.log_e)) for r in estimates[round_.id].readings}
 
 

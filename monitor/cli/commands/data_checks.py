@@ -21,7 +21,7 @@ from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.domain.values import listed
 from monitor.presentation.judge import verdicts_text
 from monitor.presentation.numbers import minute_text, plural
-from monitor.rounds.labels.late_labels import late_labels_concern
+from monitor.rounds.labels.late_labels import past_labels
 from monitor.rounds.labels.older_labels import older_labels_concern
 from monitor.rounds.labels.truth_reach import (
     ClassReach,
@@ -302,8 +302,8 @@ def _late_warnings(
     context: MonitorContext, reader: TruthReader, settings: ColumnSettings
 ) -> Iterator[str]:
     if settings.time is not None:
-        sentence = late_labels_concern(context, reader, settings.matures)
-        yield from filter(None, [sentence])
+        past = past_labels(context, reader, settings.matures)
+        yield from filter(None, [past and past.concern])
 
 
 def _is_fewer(reach: ClassReach, baseline: ClassReach) -> bool:

@@ -197,7 +197,7 @@ def with_stored_own_rows(
 def _stored(
     connection: Connection, round_: Round, rows: list[ReportedEstimate]
 ) -> list[ReportedEstimate]:
-    if round_.is_changed:
+    if round_.is_changed or round_.settings.delays is not None:
         return rows
     stored = {
         (row.metric, row.estimand, row.basis): row.model_dump()

@@ -21,16 +21,22 @@ from monitor.rounds.estimation.history import (
     pooled_matrix,
 )
 from monitor.rounds.estimation.judge import judge_estimates
-from monitor.rounds.estimation.label_errors import CheckedLabels, corrected_rows, reported_rows
+from monitor.rounds.estimation.label_errors import (
+    CheckedLabels,
+    corrected,
+    corrected_rows,
+    reported_rows,
+)
 from monitor.rounds.estimation.tally import Counted, Tally
 from monitor.stats.core.beta_mixture import BetaMixture
 from monitor.stats.core.counts import Counts, summed
 from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
 from monitor.stats.core.metrics import METRICS, Matrix
-from monitor.stats.core.reasons import NoEstimate, Unlabeled
+from monitor.stats.core.reasons import LabelsToCome, NoEstimate, Unlabeled
 from monitor.stats.estimation.missing import completions
 from monitor.stats.estimation.posterior import MetricEstimate, estimates, metric_quantile
 from monitor.stats.history.robust_mixture import with_robust_weight
+from monitor.stats.labels.audit import ClassAudits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,6 +44,9 @@ if TYPE_CHECKING:
     from monitor.rounds.estimation.curves import Pictures
 
 BOUNDED = ("precision", "recall")  # Metrics that get proposed limits: those that people watch
+
+MOST_TO_COME = 0.05
+"""Share of the positive labels still to come above which no value is pooled with earlier rounds."""
 
 PROPOSED_QUANTILE = 0.05
 """The level of the last rounds lies above this quantile with probability .95."""
@@ -75,6 +84,7 @@ def estimate_round(
     seed: int,
     completed: Sequence[HistoryState] = (),
     checked: CheckedLabels | None = None,
+    known: ClassAudits | None = None,
 ) -> RoundEstimate:
     """Estimate a round from its own labels and, apart from that, with its history.
 
@@ -84,14 +94,15 @@ def estimate_round(
     evidence_earlier: The earlier rounds as evidence counts them; ``earlier`` if not given.
     reference: Positive and labeled per stratum from before launch, or None.
     completed: ``history`` if all its missing answers were negative, and if all were positive.
+    known: The share of its positive labels that is known, where the others count as negative yet.
     """
     launch = before_launch(now.frame, reference)
     pooled = _with_robust_weight(history, settings)
     scaled = pooled_matrix(history)
-    own = _own_estimates(now, settings, seed)
-    unlabeled = {row.metric: row.reason for row in own[0] if isinstance(row.reason, Unlabeled)}
+    own = _own_estimates(now, settings, seed, known)
+    unpooled = _unpooled(own[0], known)
     with_history = [
-        _unless_unlabeled(row, unlabeled)
+        _without_number(row, unpooled[row.metric]) if row.metric in unpooled else row
         for row in _pooled_estimates(history, pooled, seed, scaled)
     ]
     # The missing answers of each class are all negative or all positive, in every way.
@@ -130,23 +141,33 @@ def estimate_round(
     )
 
 
-def _own_estimates(now: Tally, settings: RoundSettings, seed: int) -> list[list[MetricEstimate]]:
+def _own_estimates(
+    now: Tally, settings: RoundSettings, seed: int, known: ClassAudits | None
+) -> list[list[MetricEstimate]]:
     """Estimate from the round alone: as it is, then with its missing answers at each extreme."""
     cells = settings.sample.cells is not None
+    samples = [now.counts, *completions(now.counts, now.missing)]
+    if known is not None:
+        return corrected(samples, known, metrics=tuple(METRICS), settings=settings, seed=seed)
     return [
         estimates(counts, metrics=tuple(METRICS), seed=seed, basis="round", cells=cells)
-        for counts in (now.counts, *completions(now.counts, now.missing))
+        for counts in samples
     ]
 
 
-def _unless_unlabeled(
-    pooled: MetricEstimate, unlabeled: Mapping[str, NoEstimate]
-) -> MetricEstimate:
-    """Leave out a pooled value that would come from earlier rounds alone."""
-    if pooled.metric not in unlabeled:
-        return pooled
-    reason = unlabeled[pooled.metric]
-    return replace(pooled, point=None, low=None, high=None, reason=reason, caution=None)
+def _unpooled(own: Sequence[MetricEstimate], known: ClassAudits | None) -> dict[str, NoEstimate]:
+    """Return the metrics that get no pooled value, and why.
+
+    It would come from earlier rounds alone, or count labels that are still to come as negative.
+    """
+    least = 1.0 if known is None else known.least_share
+    if 1 - least > MOST_TO_COME:
+        return {row.metric: LabelsToCome(least) for row in own}
+    return {row.metric: row.reason for row in own if isinstance(row.reason, Unlabeled)}
+
+
+def _without_number(row: MetricEstimate, reason: NoEstimate) -> MetricEstimate:
+    return replace(row, point=None, low=None, high=None, reason=reason, caution=None)
 
 
 def _pooled_estimates(

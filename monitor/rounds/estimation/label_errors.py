@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from scipy import special
 
 from monitor.domain.label_parts import checks_of, parts_of
-from monitor.domain.report import CheckRow, DecidingRow, ReportedEstimate
+from monitor.domain.report import CheckRow, DecidingRow, NoticeRow, ReportedEstimate
 from monitor.domain.setting_types import Ends
 from monitor.domain.settings import CREDIBLE_LEVEL, RoundSettings
+from monitor.presentation.estimates import still_provisional_sentence
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.stats.core.beta_mixture import HEAVY
 from monitor.stats.core.counts import Counts, Interval
@@ -19,7 +21,7 @@ from monitor.stats.core.draws import ESTIMANDS
 from monitor.stats.estimation.cell_matrix import plain_counts
 from monitor.stats.estimation.missing import worst_case
 from monitor.stats.estimation.posterior import MetricEstimate
-from monitor.stats.labels.audit import ClassAudits, LabelAudit, NoBetterThanChance
+from monitor.stats.labels.audit import ArrivedShare, ClassAudits, LabelAudit, NoBetterThanChance
 from monitor.stats.labels.label_error import METHOD, corrected_estimates
 from monitor.storage.labels.check_store import CheckCounts, Checked, PastChecks
 from monitor.storage.labels.round_labels import RoundLabels
@@ -111,6 +113,12 @@ def _rate(right: int, wrong: int) -> Ends | None:
     return right / (right + wrong), low, high
 
 
+LEAST_TO_COME = 0.001
+"""Share of the positive labels still to come above which numbers of a round allow for them."""
+
+PROVISIONAL = 0.01
+"""Share above which they are called provisional."""
+
 BASIS = "corrected"  # Basis of these estimates in tables and reports; alerts do not use them
 
 
@@ -135,14 +143,48 @@ def corrected_rows(
     except NoBetterThanChance as error:
         reason = no_estimate_reason(error.why)
         return [_nothing(metric, estimand, reason) for estimand in ESTIMANDS for metric in metrics]
-    samples = [counts, *complete]
+    observed, *corners = corrected(
+        [counts, *complete], audit, metrics=metrics, settings=settings, seed=seed
+    )
+    return reported_rows(observed, corners, basis=BASIS)
+
+
+def corrected(
+    samples: Sequence[Counts],
+    audit: LabelAudit | ClassAudits,
+    *,
+    metrics: Sequence[str],
+    settings: RoundSettings,
+    seed: int,
+) -> list[list[MetricEstimate]]:
+    """Estimate metrics of the truth from each of some samples, by an audit of their labels."""
     if settings.sample.cells is not None:
         # Wrong labels leave no cell pure, and one of most items may show none of those it has.
         samples = [plain_counts(each, prior=HEAVY) for each in samples]
-    observed, *corners = (
-        corrected_estimates(each, audit, metrics=metrics, seed=seed) for each in samples
+    return [corrected_estimates(each, audit, metrics=metrics, seed=seed) for each in samples]
+
+
+def known_labels(settings: RoundSettings, age: timedelta) -> ClassAudits | None:
+    """Return what share of a round's positive labels is known at an age of its window.
+
+    None if hardly any is still to come.
+    """
+    if settings.delays is None:
+        return None
+    flagged, passed = (
+        None if curve is None else ArrivedShare(*curve.at(age / timedelta(days=1)))
+        for curve in (settings.delays.flagged, settings.delays.passed)
     )
-    return reported_rows(observed, corners, basis=BASIS)
+    known = ClassAudits(flagged, passed)
+    return known if 1 - known.least_share > LEAST_TO_COME else None
+
+
+def provisional_notices(known: ClassAudits | None) -> list[NoticeRow]:
+    """Note that positive labels are still to come, for which the numbers of the round allow."""
+    if known is None or 1 - known.least_share <= PROVISIONAL:
+        return []
+    sentence = still_provisional_sentence(known.least_share)
+    return [NoticeRow(kind="provisional", subject="", value=known.least_share, sentence=sentence)]
 
 
 def _nothing(metric: str, estimand: str, reason: str | None) -> ReportedEstimate:

@@ -1,84 +1,158 @@
-"""Whether positive labels become known later than ``matures`` says."""
+"""Whether positive labels become known later than ``matures`` says, and how much later."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import takewhile
+from typing import TYPE_CHECKING
 
 from monitor.domain.crashpoint import outside
+from monitor.domain.label_delays import DelayCurve, LabelDelays
 from monitor.domain.model import BandEdges, Window
 from monitor.domain.settings import Schedule
 from monitor.domain.slots import newest_slot, window_of
 from monitor.presentation.labels import late_labels_sentence
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.labels.truth_reach import TruthReader
-from monitor.stats.labels.delays import Arrivals, arrival_curve
+from monitor.stats.labels.delays import ArrivalCurve, Arrivals, arrival_curve
+
+if TYPE_CHECKING:
+    from monitor.domain.ports import ReadsTruth
 
 WINDOWS = 8  # Windows that are looked at, in equal steps
-OLDEST = 4  # Their ages go up to this many times the time to maturity
+OLDEST = 6  # Their ages go up to this many times the time to maturity
 MOST_ITEMS = 5_000  # Items of each class and window that are looked up
 FEWEST = 20  # positive labels: fewer say little of their delays
 LATE_SHARE = 0.05
 """Share of late labels above which ``matures`` is called too short."""
 
+LEAST_LATE = 0.01
+"""Share of late labels above which a round's numbers allow for those that are still to come."""
+
+MOST_AGES = 40  # Of a stored curve
+
 _DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class _Delays:
-    """Positive labels of the windows from ``start`` to ``end``, by their age in days."""
+class DatedLabel:
+    """A positive label of an item of a window, and when it became known."""
 
-    arrivals: list[Arrivals]
-    start: datetime
-    end: datetime
+    flagged: bool
+    window: Window
+    at: datetime
+
+    @property
+    def age(self) -> float:
+        """Age of the window in days when the label became known."""
+        return _age(self.window, self.at)
 
 
-def late_labels_concern(
+@dataclass(frozen=True, slots=True)
+class PastLabels:
+    """Positive labels of some windows, by which ``matures`` is judged."""
+
+    labels: Sequence[DatedLabel]
+    matures: timedelta
+
+    @property
+    def concern(self) -> str | None:
+        """Report that many labels became known later than ``matures``; None if few did.
+
+        By the product-limit estimate of `monitor.stats.labels.delays.arrival_curve`, so that young
+        windows, whose late labels are still to come, do not hide these.
+        """
+        curve = self._curve(self.labels)
+        late = 1 - curve.at(self.matures / _DAY).share
+        if late <= LATE_SHARE:
+            return None
+        enough = math.ceil(curve.age_of(1 - LATE_SHARE))
+        windows = [each.window for each in self.labels]
+        span = min(each.start for each in windows), max(each.end for each in windows)
+        since = self._late_since(enough)
+        return late_labels_sentence(late, span, since, self.matures, timedelta(days=enough))
+
+    @property
+    def delays(self) -> LabelDelays | None:
+        """How labels of each class come; None if hardly any comes late."""
+        by_class = {
+            flagged: [each for each in self.labels if each.flagged is flagged]
+            for flagged in (True, False)
+        }
+        if min(map(len, by_class.values())) < FEWEST:
+            by_class = {flagged: list(self.labels) for flagged in by_class}
+        delays = LabelDelays(flagged=self._late(by_class[True]), passed=self._late(by_class[False]))
+        return None if delays == LabelDelays() else delays
+
+    def _late(self, labels: Sequence[DatedLabel]) -> DelayCurve | None:
+        """Return how labels of a class come from ``matures`` on; None if hardly any does."""
+        curve, matures = self._curve(labels), self.matures / _DAY
+        known = curve.at(matures)
+        if 1 - known.share <= LEAST_LATE:
+            return None
+        later = [float(age) for age in curve.ages if age > matures]
+        ages = later[:: math.ceil(len(later) / MOST_AGES)]
+        if ages[-1] != later[-1]:
+            ages.append(later[-1])
+        points = [known, *map(curve.at, ages)]
+        return DelayCurve(
+            ages=(matures, *ages),
+            shares=tuple(each.share for each in points),
+            worth=tuple(each.worth for each in points),
+        )
+
+    def _curve(self, labels: Sequence[DatedLabel]) -> ArrivalCurve:
+        newest = max(each.at for each in self.labels)  # a file may end before today
+        arrivals = [Arrivals(each.age, each.age, 1, _age(each.window, newest)) for each in labels]
+        return arrival_curve(arrivals, coarse=0.0)
+
+    def _late_since(self, enough: float) -> datetime | None:
+        """Return the start of the first of the newest windows with late labels; None if of all.
+
+        Windows whose labels may still come say nothing here.
+        """
+        newest = max(each.at for each in self.labels)
+        ages: dict[Window, list[float]] = {}
+        for label in self.labels:
+            if _age(label.window, newest) >= enough:
+                ages.setdefault(label.window, []).append(label.age)
+        windows = sorted(ages, key=lambda window: window.end, reverse=True)
+        late = list(takewhile(lambda window: self._is_late(ages[window]), windows))
+        return late[-1].start if late and len(late) < len(windows) else None
+
+    def _is_late(self, ages: Sequence[float]) -> bool:
+        return sum(age > self.matures / _DAY for age in ages) > LATE_SHARE * len(ages)
+
+
+def past_labels(
     context: MonitorContext, reader: TruthReader, matures: timedelta
-) -> str | None:
-    """Report that many positive labels became known later than ``matures``; None if few did.
-
-    By the product-limit estimate of `monitor.stats.labels.delays.arrival_curve`, so that young
-    windows, whose late labels are still to come, do not hide these.
-    """
-    delays = _delays(context, reader, matures)
-    if delays is None:
-        return None
-    curve = arrival_curve(delays.arrivals, coarse=0.0)
-    late = 1 - curve.at(matures / _DAY).share
-    if late <= LATE_SHARE:
-        return None
-    enough = float(curve.ages[curve.share >= 1 - LATE_SHARE][0])
-    return late_labels_sentence(
-        late, (delays.start, delays.end), matures, timedelta(days=math.ceil(enough))
-    )
-
-
-def _delays(context: MonitorContext, reader: TruthReader, matures: timedelta) -> _Delays | None:
+) -> PastLabels | None:
     """Read when the positive labels of some windows became known; None if too few have a time."""
-    dated: list[tuple[datetime, datetime]] = []
-    windows = [*_windows(context.settings.round.schedule, context.clock(), matures)]
-    for window in windows:
+    items: list[tuple[str, bool, Window]] = []
+    for window in _windows(context.settings.round.schedule, context.clock(), matures):
         with outside("scan"):
             frame = context.source.scan(window, BandEdges().strata(), MOST_ITEMS, "delays")
-        ids = [item for part in frame.strata for item in reader.own(frame, part)]
-        with outside("collect"):
-            since = reader.labeler.positive_since(ids) if ids else {}
-        dated += [(window.end, at) for at in since.values()]
-    if len(dated) < FEWEST:
-        return None
-    newest = max(at for _, at in dated)  # a file may end before today
-    arrivals = [_arrival(end, at, newest) for end, at in dated]
-    ends = [end for end, _ in dated]
-    start = min(window.start for window in windows if window.end == min(ends))
-    return _Delays(arrivals, start, max(ends))
+        for part in frame.strata:
+            items += [(item, part.stratum.flagged, window) for item in reader.own(frame, part)]
+    since = _positive_since(reader.labeler, items)
+    labels = [
+        DatedLabel(flagged, window, since[item]) for item, flagged, window in items if item in since
+    ]
+    return None if len(labels) < FEWEST else PastLabels(labels, matures)
 
 
-def _arrival(end: datetime, at: datetime, newest: datetime) -> Arrivals:
-    age, bound = (max(0.0, (each - end) / _DAY) for each in (at, newest))
-    return Arrivals(age, age, 1, bound)
+def _positive_since(
+    labeler: ReadsTruth, items: Sequence[tuple[str, bool, Window]]
+) -> Mapping[str, datetime]:
+    with outside("collect"):
+        return labeler.positive_since({item for item, _, _ in items}) if items else {}
+
+
+def _age(window: Window, at: datetime) -> float:
+    return max(0.0, (at - window.end) / _DAY)
 
 
 def _windows(schedule: Schedule, now: datetime, matures: timedelta) -> Iterator[Window]:

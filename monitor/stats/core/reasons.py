@@ -72,5 +72,12 @@ class AuditAtChance:
     negative_right: int
 
 
-NoEstimate = UndefinedDraws | Unlabeled | EmptyClass | Contradiction | AuditAtChance
+@dataclass(frozen=True, slots=True)
+class LabelsToCome:
+    """Only this share of the positive labels is known, and the rest counts as negative."""
+
+    known: float
+
+
+NoEstimate = UndefinedDraws | Unlabeled | EmptyClass | Contradiction | AuditAtChance | LabelsToCome
 """Why there is no estimate."""

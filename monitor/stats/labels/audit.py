@@ -127,3 +127,9 @@ class ClassAudits:
 
     flagged: LabelAudit | ArrivedShare | None
     passed: LabelAudit | ArrivedShare | None
+
+    @property
+    def least_share(self) -> float:
+        """The smaller share of positive labels that has come; 1 where none is to come."""
+        audits = (self.flagged, self.passed)
+        return min((each.share for each in audits if isinstance(each, ArrivedShare)), default=1.0)

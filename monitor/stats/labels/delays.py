@@ -68,6 +68,10 @@ class ArrivalCurve:
             return ArrivedShare(0.0, float(self.worth[0]))
         return ArrivedShare(float(self.share[index]), float(self.worth[index]))
 
+    def age_of(self, share: float) -> float:
+        """First age at which at least a share has come."""
+        return float(self.ages[self.share >= share][0])
+
     def shares(self, ages: Floats) -> Floats:
         """Share that has come by each of some ages."""
         return np.append(0.0, self.share)[np.searchsorted(self.ages, ages, side="right")]

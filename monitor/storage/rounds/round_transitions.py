@@ -11,7 +11,7 @@ from sqlalchemy import Connection, func, select, update
 from monitor.domain.block import seed_of
 from monitor.domain.errors import RoundMoved
 from monitor.domain.model import Window
-from monitor.domain.settings import Limits, RoundSettings
+from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState, check_move
 from monitor.storage.database import change, insert_all, insert_all_new, remove
 from monitor.storage.rounds.round_claims import Claim, hold, is_held, wait_for_monitor
@@ -177,15 +177,6 @@ def replace_settings(connection: Connection, round_id: int, settings: RoundSetti
     """Replace the settings of a round in any state."""
     frozen = settings.model_dump(mode="json")
     change(connection, rounds, rounds.c.id == round_id, settings=frozen)
-
-
-def set_limits(
-    connection: Connection, claim: Claim, round_: Round, limits: Limits, reason: str, now: datetime
-) -> None:
-    """Replace the limits that watch a claimed round."""
-    hold(connection, claim)
-    replace_settings(connection, round_.id, round_.settings.model_copy(update={"limits": limits}))
-    note_event(connection, round_, reason, now)
 
 
 def note_evidence(connection: Connection, claim: Claim, revision: int) -> None:
