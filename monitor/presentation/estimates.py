@@ -221,14 +221,14 @@ def provisional_line(row: ProvisionalRow) -> str:
     return f"provisional, {when}: {numbers}, if labels come as in earlier rounds"
 
 
-def still_provisional_sentence(known: float) -> str:
+def still_provisional_sentence(share: float) -> str:
     """State that some labels of a closed round are still to come, and what allows for them.
 
     >>> still_provisional_sentence(0.96).split(": ")[0]
     'provisional, 96 % of the positive labels are known'
     """
     return (
-        f"provisional, {percent_text(known, 2)} of the positive labels are known: by labeling.time "
+        f"provisional, {percent_text(share, 2)} of the positive labels are known: by labeling.time "
         "of earlier windows the others come later. The numbers of this round alone allow for them, "
         "if labels come as they did"
     )

@@ -88,8 +88,8 @@ def no_estimate_reason(why: NoEstimate | None) -> str | None:
 def _unreliable_reason(why: Contradiction | LabelsToCome) -> str:
     if isinstance(why, Contradiction):
         return _CONTRADICTED[why]
-    known = f"{percent_text(why.known, 2)} of the positive labels are known yet"
-    return f"only {known}, so labeling.matures is too short"
+    labels = f"{percent_text(why.share, 2)} of the positive labels are known yet"
+    return f"only {labels}, so labeling.matures is too short"
 
 
 def worded(estimate: MetricEstimate) -> dict[str, Any]:

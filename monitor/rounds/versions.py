@@ -48,8 +48,8 @@ from monitor.rounds.estimation.history import (
 )
 from monitor.rounds.estimation.judge import judge_notices
 from monitor.rounds.estimation.label_errors import (
+    arrived_shares,
     checked_labels,
-    known_labels,
     provisional_notices,
 )
 from monitor.rounds.estimation.supplements import Supplements, is_as_stored, read_supplements
@@ -370,7 +370,7 @@ def _estimated(batch: HistoryBatch, now: datetime) -> Estimates:
             index,
             histories[pooling := member.round.settings.pooling][index],
             [way[pooling][index] for way in ways],
-            known_labels(member.round.settings, now - member.round.window.end),
+            arrived_shares(member.round.settings, now - member.round.window.end),
         )
         for index, member in enumerate(batch.affected)
     }
@@ -394,7 +394,7 @@ def _estimate(
     index: int,
     history: HistoryState,
     ways: Sequence[HistoryState],
-    known: ClassAudits | None,
+    arrived: ClassAudits | None,
 ) -> RoundEstimate:
     earlier = batch.before(index)
     is_complete = not any(each.missing.any() for each in (*earlier, member.tally))
@@ -410,7 +410,7 @@ def _estimate(
         seed=seed,
         completed=() if is_complete else ways,
         checked=batch.checked.get(member.round.id),
-        known=known,
+        arrived=arrived,
     )
-    notices = [*provisional_notices(known), *judge_notices(member.tally, earlier)]
+    notices = [*provisional_notices(arrived), *judge_notices(member.tally, earlier)]
     return replace(estimate, notices=notices)

@@ -84,7 +84,7 @@ def estimate_round(
     seed: int,
     completed: Sequence[HistoryState] = (),
     checked: CheckedLabels | None = None,
-    known: ClassAudits | None = None,
+    arrived: ClassAudits | None = None,
 ) -> RoundEstimate:
     """Estimate a round from its own labels and, apart from that, with its history.
 
@@ -94,13 +94,13 @@ def estimate_round(
     evidence_earlier: The earlier rounds as evidence counts them; ``earlier`` if not given.
     reference: Positive and labeled per stratum from before launch, or None.
     completed: ``history`` if all its missing answers were negative, and if all were positive.
-    known: The share of its positive labels that is known, where the others count as negative yet.
+    arrived: The share of its positive labels that is known, where the others count as negative yet.
     """
     launch = before_launch(now.frame, reference)
     pooled = _with_robust_weight(history, settings)
     scaled = pooled_matrix(history)
-    own = _own_estimates(now, settings, seed, known)
-    unpooled = _unpooled(own[0], known)
+    own = _own_estimates(now, settings, seed, arrived)
+    unpooled = _unpooled(own[0], arrived)
     with_history = [
         _without_number(row, unpooled[row.metric]) if row.metric in unpooled else row
         for row in _pooled_estimates(history, pooled, seed, scaled)
@@ -142,25 +142,25 @@ def estimate_round(
 
 
 def _own_estimates(
-    now: Tally, settings: RoundSettings, seed: int, known: ClassAudits | None
+    now: Tally, settings: RoundSettings, seed: int, arrived: ClassAudits | None
 ) -> list[list[MetricEstimate]]:
     """Estimate from the round alone: as it is, then with its missing answers at each extreme."""
     cells = settings.sample.cells is not None
     samples = [now.counts, *completions(now.counts, now.missing)]
-    if known is not None:
-        return corrected(samples, known, metrics=tuple(METRICS), settings=settings, seed=seed)
+    if arrived is not None:
+        return corrected(samples, arrived, metrics=tuple(METRICS), settings=settings, seed=seed)
     return [
         estimates(counts, metrics=tuple(METRICS), seed=seed, basis="round", cells=cells)
         for counts in samples
     ]
 
 
-def _unpooled(own: Sequence[MetricEstimate], known: ClassAudits | None) -> dict[str, NoEstimate]:
+def _unpooled(own: Sequence[MetricEstimate], arrived: ClassAudits | None) -> dict[str, NoEstimate]:
     """Return the metrics that get no pooled value, and why.
 
     It would come from earlier rounds alone, or count labels that are still to come as negative.
     """
-    least = 1.0 if known is None else known.least_share
+    least = 1.0 if arrived is None else arrived.least_share
     if 1 - least > MOST_TO_COME:
         return {row.metric: LabelsToCome(least) for row in own}
     return {row.metric: row.reason for row in own if isinstance(row.reason, Unlabeled)}

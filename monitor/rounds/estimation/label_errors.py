@@ -164,7 +164,7 @@ def corrected(
     return [corrected_estimates(each, audit, metrics=metrics, seed=seed) for each in samples]
 
 
-def known_labels(settings: RoundSettings, age: timedelta) -> ClassAudits | None:
+def arrived_shares(settings: RoundSettings, age: timedelta) -> ClassAudits | None:
     """Return what share of a round's positive labels is known at an age of its window.
 
     None if hardly any is still to come.
@@ -175,16 +175,16 @@ def known_labels(settings: RoundSettings, age: timedelta) -> ClassAudits | None:
         None if curve is None else ArrivedShare(*curve.at(age / timedelta(days=1)))
         for curve in (settings.delays.flagged, settings.delays.passed)
     )
-    known = ClassAudits(flagged, passed)
-    return known if 1 - known.least_share > LEAST_TO_COME else None
+    arrived = ClassAudits(flagged, passed)
+    return arrived if 1 - arrived.least_share > LEAST_TO_COME else None
 
 
-def provisional_notices(known: ClassAudits | None) -> list[NoticeRow]:
+def provisional_notices(arrived: ClassAudits | None) -> list[NoticeRow]:
     """Note that positive labels are still to come, for which the numbers of the round allow."""
-    if known is None or 1 - known.least_share <= PROVISIONAL:
+    if arrived is None or 1 - arrived.least_share <= PROVISIONAL:
         return []
-    sentence = still_provisional_sentence(known.least_share)
-    return [NoticeRow(kind="provisional", subject="", value=known.least_share, sentence=sentence)]
+    sentence = still_provisional_sentence(arrived.least_share)
+    return [NoticeRow(kind="provisional", subject="", value=arrived.least_share, sentence=sentence)]
 
 
 def _nothing(metric: str, estimand: str, reason: str | None) -> ReportedEstimate:

@@ -90,14 +90,14 @@ class PastLabels:
     def _late(self, labels: Sequence[DatedLabel]) -> DelayCurve | None:
         """Return how labels of a class come from ``matures`` on; None if hardly any does."""
         curve, matures = self._curve(labels), self.matures / _DAY
-        known = curve.at(matures)
-        if 1 - known.share <= LEAST_LATE:
+        on_time = curve.at(matures)
+        if 1 - on_time.share <= LEAST_LATE:
             return None
         later = [float(age) for age in curve.ages if age > matures]
         ages = later[:: math.ceil(len(later) / MOST_AGES)]
         if ages[-1] != later[-1]:
             ages.append(later[-1])
-        points = [known, *map(curve.at, ages)]
+        points = [on_time, *map(curve.at, ages)]
         return DelayCurve(
             ages=(matures, *ages),
             shares=tuple(each.share for each in points),

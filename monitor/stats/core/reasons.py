@@ -76,7 +76,7 @@ class AuditAtChance:
 class LabelsToCome:
     """Only this share of the positive labels is known, and the rest counts as negative."""
 
-    known: float
+    share: float
 
 
 NoEstimate = UndefinedDraws | Unlabeled | EmptyClass | Contradiction | AuditAtChance | LabelsToCome
