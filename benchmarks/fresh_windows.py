@@ -21,9 +21,10 @@ from benchmarks.harness import Flags, Values, Whole
 from benchmarks.strata import shifted
 from monitor.domain.model import Stratum, Verdict
 from monitor.domain.settings import Limits, Pooling
-from monitor.rounds.estimation.evidence import LimitEvidence, judge_evidence
+from monitor.rounds.estimation.evidence import judge_evidence
 from monitor.rounds.estimation.history import history_states
 from monitor.rounds.estimation.tally import Completed
+from monitor.rounds.estimation.types import LimitEvidence
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior, draw
 from monitor.stats.core.metrics import Matrix, metric

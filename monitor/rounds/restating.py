@@ -41,14 +41,10 @@ from monitor.rounds.classes import publish_classes
 from monitor.rounds.closing import retried
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation.alerts import read_stored_readings
-from monitor.rounds.estimation.batch import (
-    BatchEvidence,
-    HistoryBatch,
-    write_readings,
-    write_versions,
-)
+from monitor.rounds.estimation.batch import write_readings, write_versions
 from monitor.rounds.estimation.supplements import read_supplements
 from monitor.rounds.estimation.tally import classes_without_label
+from monitor.rounds.estimation.types import BatchEvidence, HistoryBatch
 from monitor.rounds.labels.collect import tasks_of_people
 from monitor.rounds.labels.endpoints import without_same_person
 from monitor.rounds.reporting.concerns import note_missing

@@ -27,10 +27,6 @@ from monitor.rounds.estimation.alerts import (
     freeze_evidence,
 )
 from monitor.rounds.estimation.batch import (
-    BatchEvidence,
-    Estimates,
-    HistoryBatch,
-    Member,
     read_unrestated,
     set_versions,
     with_stored_own_rows,
@@ -38,7 +34,7 @@ from monitor.rounds.estimation.batch import (
     write_versions,
 )
 from monitor.rounds.estimation.curves import inverted_order, with_pictures
-from monitor.rounds.estimation.estimate import RoundEstimate, estimate_round
+from monitor.rounds.estimation.estimate import estimate_round
 from monitor.rounds.estimation.evidence import classifier_evidence, recovery_rows
 from monitor.rounds.estimation.history import (
     HistoryState,
@@ -54,6 +50,13 @@ from monitor.rounds.estimation.label_errors import (
 )
 from monitor.rounds.estimation.supplements import Supplements, is_as_stored, read_supplements
 from monitor.rounds.estimation.tally import Completed, Counted, Tally
+from monitor.rounds.estimation.types import (
+    BatchEvidence,
+    Estimates,
+    HistoryBatch,
+    Member,
+    RoundEstimate,
+)
 from monitor.rounds.reporting.concerns import (
     INVERTED,
     note,

@@ -27,9 +27,14 @@ from monitor.domain.alerting import (
 )
 from monitor.presentation.alerts import LIMIT_CHANGED, ended_by_round
 from monitor.presentation.notices import disputed_sentence
-from monitor.rounds.estimation.batch import AlertMove, Estimates, Member, Side
-from monitor.rounds.estimation.estimate import RoundEstimate
-from monitor.rounds.estimation.evidence import LimitEvidence
+from monitor.rounds.estimation.types import (
+    AlertMove,
+    Estimates,
+    LimitEvidence,
+    Member,
+    RoundEstimate,
+    Side,
+)
 from monitor.stats.detection.e_detector import Evidence, log_threshold
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.estimation.missing import point_range

@@ -13,6 +13,7 @@ from monitor.domain.setting_types import ends_of
 from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.presentation.challenger import FEW_LABELS, NOT_READ, undecided_reason
 from monitor.presentation.reasons import undefined_reason
+from monitor.rounds.estimation.types import HistoryBatch
 from monitor.stats.estimation.grouped_cells import RoundItems
 from monitor.stats.estimation.paired import Comparison, PairedMetric
 from monitor.stats.estimation.summed_windows import compare_windows
@@ -23,8 +24,6 @@ from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-    from monitor.rounds.estimation.batch import HistoryBatch
 
     Strata = Sequence[ChallengedStratum]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +13,9 @@ from monitor.domain.report import CauseRow
 from monitor.domain.sample_settings import Sample
 from monitor.presentation.alerts import cause_sentence, recall_sentence
 from monitor.presentation.notices import THIS_ROUND, inverted_sentence, last_rounds
-from monitor.rounds.estimation.batch import Estimates, HistoryBatch, Member
 from monitor.rounds.estimation.history import cells_to_pool
 from monitor.rounds.estimation.tally import Counted, Tally
+from monitor.rounds.estimation.types import Estimates, HistoryBatch, Member, Pictures
 from monitor.stats.core.counts import Counts, Interval, side_by_side, summed
 from monitor.stats.core.draws import draw, round_posterior
 from monitor.stats.core.metrics import Matrix
@@ -40,16 +40,6 @@ POINTS = 2**11  # a figure shows two digits, and so does an explanation
 
 class NoCurves(ValueError):
     """Why the labels of a round make no curve, in a sentence."""
-
-
-class Pictures(NamedTuple):
-    """The figures besides the estimates; ``None`` where the labels do not allow one.
-
-    ``curves`` are also None where only earlier rounds changed: those before still hold.
-    """
-
-    cause: CauseRow | None = None
-    curves: CurvesRow | None = None
 
 
 def with_pictures(batch: HistoryBatch, estimates: Estimates) -> Estimates:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from monitor.domain.alerting import LEARNING_ROUNDS
-from monitor.domain.report import NoticeRow, ReportedEstimate
 from monitor.domain.settings import RoundSettings
-from monitor.rounds.estimation.evidence import LimitEvidence, classifier_evidence, judge_evidence
+from monitor.rounds.estimation.evidence import classifier_evidence, judge_evidence
 from monitor.rounds.estimation.history import (
     HistoryState,
     before_launch,
@@ -28,6 +27,7 @@ from monitor.rounds.estimation.label_errors import (
     reported_rows,
 )
 from monitor.rounds.estimation.tally import Counted, Tally
+from monitor.rounds.estimation.types import RoundEstimate
 from monitor.stats.core.beta_mixture import BetaMixture
 from monitor.stats.core.counts import Counts, summed
 from monitor.stats.core.draws import Draws, JointPosterior, draw, round_posterior
@@ -41,7 +41,6 @@ from monitor.stats.labels.audit import ClassAudits
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from monitor.rounds.estimation.curves import Pictures
 
 BOUNDED = ("precision", "recall")  # Metrics that get proposed limits: those that people watch
 
@@ -53,23 +52,6 @@ PROPOSED_QUANTILE = 0.05
 PROPOSED_MARGIN = 0.05
 """Margin of a proposed limit under that quantile. Five points above its limit, a metric that varies
 from week to week with a standard deviation of .03 alerts rarely (benchmarks/promise.py)."""
-
-
-@dataclass(frozen=True, slots=True)
-class RoundEstimate:
-    """All that is computed for one version of a round.
-
-    ``pooled`` is what intervals with earlier rounds come from, ``proposed_unlabeled`` the missing
-    answers of the rounds that limits are proposed by.
-    """
-
-    rows: list[ReportedEstimate]
-    pooled: JointPosterior
-    readings: list[LimitEvidence]
-    proposed_limits: dict[str, float] = field(default_factory=dict)
-    proposed_unlabeled: int = 0
-    notices: list[NoticeRow] = field(default_factory=list)
-    pictures: Pictures | None = None
 
 
 def estimate_round(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,12 @@ from monitor.domain.settings import JUDGE_METRICS, Limits, LimitSide, ReferenceM
 from monitor.rounds.estimation.history import before_launch, cells_to_pool
 from monitor.rounds.estimation.judge import as_classifier, smoothed_rates
 from monitor.rounds.estimation.tally import Completed, Counted, Tally
+from monitor.rounds.estimation.types import (
+    Estimates,
+    HistoryBatch,
+    LimitEvidence,
+    RoundEstimate,
+)
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.alternatives import ERRORS, guess
 from monitor.stats.detection.half_space import Limit, Side
@@ -30,23 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
-    from monitor.rounds.estimation.batch import Estimates, HistoryBatch
-    from monitor.rounds.estimation.estimate import RoundEstimate
-
     Rates = NDArray[np.float64] | None
-
-
-@dataclass(frozen=True, slots=True)
-class LimitEvidence:
-    """One round about one limit: log e against it per alternative, and log e of a recovery.
-
-    ``log_path`` is log e after each block before the round's end.
-    """
-
-    limit: LimitSide
-    log_e: tuple[float, ...]
-    log_recovery: float
-    log_path: tuple[tuple[float, ...], ...] = ()
 
 
 def classifier_evidence(

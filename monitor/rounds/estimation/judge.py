@@ -18,6 +18,7 @@ from monitor.domain.settings import CREDIBLE_LEVEL, JUDGE_METRICS, Limits
 from monitor.presentation.judge import judge_moved_sentence
 from monitor.rounds.estimation.label_errors import reported_rows
 from monitor.rounds.estimation.tally import Completed, Counted, Tally
+from monitor.rounds.estimation.types import Member
 from monitor.stats.core.counts import Counts, side_by_side
 from monitor.stats.design.cell_sizes import expected_sizes
 from monitor.stats.design.recalibration import Cut, recalibrated_rates
@@ -32,8 +33,6 @@ from monitor.stats.estimation.posterior import estimates
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from monitor.rounds.estimation.batch import Member
 
     Values = NDArray[np.float64]
 

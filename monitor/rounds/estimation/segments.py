@@ -25,6 +25,7 @@ from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.presentation.segments import segment_name, worse_sentence
+from monitor.rounds.estimation.types import HistoryBatch
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.worse_segments import (
     ODDS,
@@ -43,7 +44,6 @@ from monitor.storage.samples.frame_store import StratumTally
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.rounds.estimation.batch import HistoryBatch
     from monitor.stats.core.arrays import Bools, Floats, Ints
 
 METRICS = ("precision", "recall")

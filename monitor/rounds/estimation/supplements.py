@@ -23,6 +23,7 @@ from monitor.rounds.estimation.segments import (
     segment_rows,
     segment_searches,
 )
+from monitor.rounds.estimation.types import HistoryBatch
 from monitor.stats.labels import agreement
 from monitor.storage.database import Database
 from monitor.storage.labels import check_store, overlap_store
@@ -36,8 +37,6 @@ from monitor.storage.samples.frame_store import StratumTally
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sqlalchemy import Connection
-
-    from monitor.rounds.estimation.batch import HistoryBatch
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from monitor.domain.model import MLFLOW, EffectKind
 from monitor.presentation.estimates import too_few_text
 from monitor.presentation.rounds import corrected_sentence
 from monitor.rounds.estimation.alerts import DISPUTED
-from monitor.rounds.estimation.batch import Member
 from monitor.rounds.estimation.tally import Tally
+from monitor.rounds.estimation.types import Member
 from monitor.rounds.reporting.enqueue import attention_notice, names_of, notify
 from monitor.rounds.reporting.report import bare_report
 from monitor.storage.outbox import effect_store

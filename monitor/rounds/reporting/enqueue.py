@@ -29,8 +29,8 @@ from monitor.storage.schema import store_id
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.rounds.estimation.batch import BatchEvidence, Estimates, HistoryBatch
     from monitor.rounds.estimation.supplements import Supplements
+    from monitor.rounds.estimation.types import BatchEvidence, Estimates, HistoryBatch
 
 
 FIRING = "alert.firing"

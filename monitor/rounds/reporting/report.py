@@ -56,10 +56,15 @@ from monitor.storage.samples.frame_store import StratumTally
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.rounds.estimation.batch import BatchEvidence, HistoryBatch, Member, Side
-    from monitor.rounds.estimation.estimate import RoundEstimate
     from monitor.rounds.estimation.supplements import Supplements
     from monitor.rounds.estimation.tally import Tally
+    from monitor.rounds.estimation.types import (
+        BatchEvidence,
+        HistoryBatch,
+        Member,
+        RoundEstimate,
+        Side,
+    )
 
 
 TIMELINE = 104  # Rounds shown in the figure: two years of weeks
