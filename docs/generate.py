@@ -179,8 +179,6 @@ NOTES = {
     "as `source` names its own, which is the one taken if nothing is named",
     "ColumnSettings.id": "column that holds the id of the prediction",
     "ColumnSettings.deadline": "`matures` unless given; counts from the slot of the round",
-    "Labeling.items": "whose labels these are, where a list has several labelers: `flagged`, `passed`, "
-    "`{COLUMN: VALUE}` of a segment column, `otherwise`, or `checks`: items that a column labels too",
     "ColumnSettings.checks": "random items a round that people label too, see "
     "[several labelers](../how-to/several-labelers.md)",
     "Labeling.deadline": "counts from the draw of the round",

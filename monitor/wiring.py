@@ -19,7 +19,7 @@ from monitor.config.several import labelers_of
 from monitor.domain.adapters import LabelerSite
 from monitor.domain.block import Block
 from monitor.domain.errors import ConfigRefused, SettingRefused
-from monitor.domain.label_parts import AssignedLabeler, parts_of, role_of, rules_of
+from monitor.domain.label_parts import ROLE, AssignedLabeler, parts_of, role_of
 from monitor.domain.model import LOG, MLFLOW, EffectKind
 from monitor.domain.notice import Notice
 from monitor.domain.ports import Checkable, Clock, EffectHandler, Labeler, Source, utc_now
@@ -181,17 +181,16 @@ def _labelers(
 ) -> tuple[AssignedLabeler, ...]:
     if settings.labeling is None:
         return (*today,)
-    rules, of_config = rules_of(settings.labeling), labelers_of(monitor.labeling)
+    of_config = labelers_of(monitor.labeling)
     now = {
         one.role: (labeling, one.labeler)
         for one, (_, labeling) in zip(today, of_config, strict=True)
     }
+    roles = [role_of(settings.labeling, part) for part in range(len(parts_of(settings.labeling)))]
     return tuple(
-        AssignedLabeler(labeler, part, rules)
-        for part, stored in enumerate(parts_of(settings.labeling))
-        for labeler in _of_part(
-            stored, now.get(role_of(rules, part)), make, settings.block, monitor.block
-        )
+        AssignedLabeler(labeler, part, role)
+        for part, (role, stored) in enumerate(zip(roles, parts_of(settings.labeling), strict=True))
+        for labeler in _of_part(stored, now.get(role), make, settings.block, monitor.block)
     )
 
 
@@ -239,8 +238,9 @@ def _asks_equally(stored: Mapping[str, Any], labeling: Labeling) -> bool:
 
 
 def _stored_labeler(labeling: Mapping[str, Any], block: Block | None, make: MakeLabeler) -> Labeler:
+    settings = {name: value for name, value in labeling.items() if name != ROLE}
     try:
-        return make(LABELERS.settings(dict(labeling)), block)
+        return make(LABELERS.settings(settings), block)
     except (SettingRefused, ValidationError) as error:
         # its package was uninstalled or changed while the round was open: that round alone stops
         why = error if isinstance(error, SettingRefused) else problems_of(error)
@@ -267,10 +267,10 @@ class AbsentLabeler:
 
 
 def _today(monitor: MonitorConfig, make: MakeLabeler) -> tuple[AssignedLabeler, ...]:
-    rules = rules_of(monitor.labeling.own())
+    own = monitor.labeling.own()
     with _refused("labeling"):
         return tuple(
-            AssignedLabeler(make(labeling, monitor.block), part, rules)
+            AssignedLabeler(make(labeling, monitor.block), part, role_of(own, part))
             for part, (_, labeling) in enumerate(labelers_of(monitor.labeling))
         )
 

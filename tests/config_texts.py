@@ -149,7 +149,7 @@ score: score, show: [subject, body]} => score: score, released: let_through}⏎ 
 {kind: files, deadline: 5d, late_labels: 90d} => {kind: column, id: mail_id, value: y, matures: 1s}
     15, monitors[mail-travel].labeling.path: this setting is missing: this kind of source reads no labels, so name the files that hold them (with kind sql, lake or spark the path may be left out, and table be named)
 {kind: files, deadline: 5d, late_labels: 90d} => {kind: column, path: t.csv, id: mail_id, value: y, matures: 1s, checks: 9}
-    15, monitors[mail-travel].labeling.checks: nobody is asked; make labeling a list: this column `for: otherwise`, and a line such as {for: checks, kind: page, question: "..."}
+    15, monitors[mail-travel].labeling.checks: nobody is asked; write labeling as {flagged: ..., passed: ..., checks: ...}: this column under both classes, and {kind: page, question: "..."} under checks
 max_labels: 2000 => max_labels: 2000, second_wave: null
     14, monitors[mail-travel].sample.second_wave: this setting was removed: a first round asks for all of its labels at once; `plan` shows its margins and those of later rounds
 max_labels: 2000 => max_labels: 2000, segments: explore
@@ -157,7 +157,7 @@ max_labels: 2000 => max_labels: 2000, segments: explore
 {kind: files, deadline: 5d, late_labels: 90d} => {kind: page, question: Is it?, gold_share: 0.1}
     15, monitors[mail-travel].labeling.gold_share: this setting was removed: pages no longer mix gold items and repeats into tasks, which no estimate used; to measure label errors use `overlap`, or `checks` of a column
 kind: files, => kind: files, for: flagged,
-    15, monitors[mail-travel].labeling.for: a labeler that is alone answers for all items; leave it out
+    15, monitors[mail-travel].labeling.for: this setting was removed: write labeling as {flagged: ..., passed: ...}, a labeler under each
 [subject, body] => [{column: a, kind: svg}]
     9, monitors[mail-travel].source.columns.show[0].kind: it should be 'text', 'json', 'image', 'html' or 'link', found 'svg'
 [subject, body] => [{column: a, table: [b]}]

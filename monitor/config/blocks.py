@@ -296,8 +296,9 @@ def _check_class_settings(tree: Tree, way: Way, block: BlockRequest) -> None:
     negatives = {text_of(value) for value in values}
     for both in sorted(negatives & {text_of(value) for value in block.values}):
         tree.refuse(negative, f"{both!r} is among classes.values, each of which has its monitor")
-    if isinstance(tree.at((*way, "labeling")), list):
-        message = "the monitors of a block of classes have one labeler each; leave the list out"
+    labeling = tree.at((*way, "labeling"))
+    if isinstance(labeling, list) or (isinstance(labeling, dict) and "flagged" in labeling):
+        message = "the monitors of a block of classes have one labeler each; name one for both"
         tree.refuse((*way, "labeling"), message)
     decided = {
         ("source", "threshold"): "each class is flagged where it is the predicted one",

@@ -29,12 +29,11 @@ from pydantic import (
 from monitor.config.adapters import HOOKS, LABELERS, SOURCES
 from monitor.config.blocks import CLASSES, NAME
 from monitor.config.pages import PagesSettings, WebSettings
-from monitor.config.several import SeveralLabelers, labelers_of, read_labeling
+from monitor.config.several import labelers_of, read_labeling
 from monitor.domain.adapters import HookSettings, SourceSettings
 from monitor.domain.block import Block
 from monitor.domain.errors import ConfigRefused, SettingRefused
 from monitor.domain.judge import Judge
-from monitor.domain.label_parts import why_unclear
 from monitor.domain.masking import one_at
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.setting_types import Settings
@@ -183,19 +182,11 @@ class MonitorConfig(Settings):
         )
 
     def _labeler_conflicts(self) -> Iterator[tuple[str, str]]:
-        labeling = self.labeling
-        if isinstance(labeling, SeveralLabelers):
-            rules = [part.items for part in labeling.parts]
-            if why := why_unclear(rules, self._column("segments") or ()):
-                yield "labeling", why
-            return
-        if labeling.items is not None:
-            yield "labeling.for", "a labeler that is alone answers for all items; leave it out"
-        if getattr(labeling, "checks", None):
+        if getattr(self.labeling, "checks", None):
             yield (
                 "labeling.checks",
-                "nobody is asked; make labeling a list: this column `for: otherwise`, and a "
-                'line such as {for: checks, kind: page, question: "..."}',
+                "nobody is asked; write labeling as {flagged: ..., passed: ..., checks: ...}: this "
+                'column under both classes, and {kind: page, question: "..."} under checks',
             )
 
     def _uncountable_labels(self) -> Iterator[tuple[str, str]]:

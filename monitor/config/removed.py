@@ -28,9 +28,10 @@ _REMOVED = {
     "labeling.gold_share": _PAGE_CONTROLS,
     "labeling.gold_feedback": _PAGE_CONTROLS,
     "labeling.repeats": _PAGE_CONTROLS,
+    "labeling.for": "write labeling as {flagged: ..., passed: ...}, a labeler under each",
     "labeling.audit": (
-        "people who check a column's labels measure its errors: give the column `checks: N` and "
-        'list {for: checks, kind: page, question: "..."} beside it'
+        "people who check a column's labels measure its errors: write labeling as {flagged: ..., "
+        "passed: ..., checks: ...}, with `checks: N` in the column"
     ),
     "sample.segments": (
         "no labels go to the segment that looks worst; segments of source.columns.segments are "
@@ -52,5 +53,7 @@ _REMOVED = {
 
 def replacement_of(way: Way) -> str | None:
     """Return what to use in place of a removed setting; None if no version had it."""
-    names = [part for part in way if isinstance(part, str)]
+    # A labeler may stand by itself, or under one of these.
+    above = {"flagged", "passed", "checks"}
+    names = [part for part in way if isinstance(part, str) and part not in above]
     return _REMOVED.get(".".join(names[-2:]))

@@ -1,123 +1,130 @@
-"""A monitor with several labelers, each of which answers for some of the items."""
+"""A monitor with a labeler for each predicted class."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
-from pydantic import SerializeAsAny, TypeAdapter, ValidationInfo
+from pydantic import SerializeAsAny, ValidationInfo
 
 from monitor.config.adapters import LABELERS
 from monitor.domain.errors import SettingRefused
-from monitor.domain.label_parts import CHECKS, SEVERAL, checks_of
+from monitor.domain.label_parts import CHECKS, ROLE, SEVERAL, checks_of
+from monitor.domain.setting_types import Settings
 from monitor.domain.settings import Labeling
 
-Parts = tuple[Annotated[SerializeAsAny[Labeling], LABELERS], ...]
-_PARTS: TypeAdapter[tuple[Labeling, ...]] = TypeAdapter(Parts)
-
+AnyLabeling = Annotated[SerializeAsAny[Labeling], LABELERS]
 
 _SEPARATE = {"column", "files"}
 """Kinds that may come twice: what one of them is asked is apart from what another is."""
 
+_LIST = (
+    "labelers are listed no more: write {flagged: ..., passed: ...}, a labeler under each; "
+    "`checks: ...` beside them is one that checks a column, and none is for a segment"
+)
+
+
+class _ByClass(Settings):
+    """A labeler for each predicted class, and one that checks the labels of columns."""
+
+    flagged: AnyLabeling
+    passed: AnyLabeling
+    checks: AnyLabeling | None = None
+
 
 class SeveralLabelers(Labeling):
-    """The labelers of a monitor, in the order of the config.
+    """The labelers of a monitor, by what they label: ``flagged``, ``passed``, maybe ``checks``.
 
     The round has the longest of their times, and the largest overlap.
     """
 
     kind: Literal["several"] = "several"
-    parts: Parts
+    parts: dict[str, SerializeAsAny[Labeling]]
 
     def own(self) -> dict[str, Any]:
         """Return what a round keeps of each labeler."""
         parts = [
             {
+                ROLE: role,
                 **part.own(),
-                **part.model_dump(
-                    include={"items", "overlap"}, exclude_defaults=True, by_alias=True
-                ),
+                **part.model_dump(include={"overlap"}, exclude_defaults=True),
                 **part.model_dump(mode="json", include={"deadline"}),
             }
-            for part in self.parts
+            for role, part in self.parts.items()
         ]
         return {"kind": SEVERAL, "parts": parts}
 
     @property
     def matures(self) -> timedelta:
         """Age of an item at which its first label is expected."""
-        return min(getattr(part, "matures", timedelta(0)) for part in self.parts)
+        return min(getattr(part, "matures", timedelta(0)) for part in self.parts.values())
 
 
 def read_labeling(value: object, info: ValidationInfo) -> object:
-    """Make settings of a list of several labelers; leave what is no list to others."""
-    if not isinstance(value, list):
+    """Make settings of labelers by class; leave one labeler to others."""
+    by_class = _by_role(value) if isinstance(value, list) else value
+    if not (isinstance(by_class, dict) and _ByClass.model_fields.keys() & by_class.keys()):
         return value
-    parts = _PARTS.validate_python(value, context=info.context)
-    if len(parts) < 2:  # noqa: PLR2004
-        message = "a list has two labelers or more; write one alone as a mapping"
-        raise ValueError(message)
+    if "kind" in by_class:
+        return value
+    read = dict(_ByClass.model_validate(by_class, context=info.context))
+    parts = {role: part for role, part in read.items() if part is not None}
     _refuse_misfits(parts)
     _refuse_checks(parts)
     return SeveralLabelers(
         parts=parts,
-        deadline=max(part.deadline for part in parts),
-        late_labels=max(part.late_labels for part in parts),
-        overlap=max(part.overlap for part in parts),
-        adjudicator=next((part.adjudicator for part in parts if part.adjudicator), None),
+        deadline=max(part.deadline for part in parts.values()),
+        late_labels=max(part.late_labels for part in parts.values()),
+        overlap=max(part.overlap for part in parts.values()),
+        adjudicator=next((part.adjudicator for part in parts.values() if part.adjudicator), None),
     )
 
 
-def _refuse_misfits(parts: Sequence[Labeling]) -> None:
-    kinds = [str(part.own()["kind"]) for part in parts]
-    for index, kind in enumerate(kinds):
+def _by_role(value: list[Any]) -> dict[str, Any]:
+    """Read a list with `for: flagged` and `for: passed`, as earlier versions had it."""
+    parts = [dict(part) for part in value if isinstance(part, dict)]
+    by_role = {str(part.pop(ROLE, None)): part for part in parts}
+    if len(by_role) < len(value) or not by_role.keys() <= _ByClass.model_fields.keys():
+        raise ValueError(_LIST)
+    return by_role
+
+
+def _refuse_misfits(parts: Mapping[str, Labeling]) -> None:
+    kinds = [str(part.own()["kind"]) for part in parts.values()]
+    adjudicators = {part.adjudicator for part in parts.values()} - {None}
+    for index, (role, part) in enumerate(parts.items()):
+        kind = kinds[index]
         if kind not in _SEPARATE and kind in kinds[:index]:
-            why = f"a round is one project of {kind} with one question; list {kind} once"
-            raise SettingRefused(setting=f"{index}.kind", why=why)
-    adjudicators = {part.adjudicator for part in parts} - {None}
-    for index, part in enumerate(parts):
+            why = f"a round is one project of {kind} with one question; name {kind} once"
+            raise SettingRefused(setting=f"{role}.kind", why=why)
         if getattr(part, "answer", None) == "class":
             why = (
                 "people choose a class where a block of classes has one labeler; ask for yes or no"
             )
-            raise SettingRefused(setting=f"{index}.answer", why=why)
+            raise SettingRefused(setting=f"{role}.answer", why=why)
         if part.adjudicator is not None and len(adjudicators) > 1:
             why = "one person decides in a round; name the same one everywhere"
-            raise SettingRefused(setting=f"{index}.adjudicator", why=why)
+            raise SettingRefused(setting=f"{role}.adjudicator", why=why)
 
 
-def _refuse_checks(parts: Sequence[Labeling]) -> None:
-    checks = checks_of(SeveralLabelers(parts=tuple(parts)).own())
-    kinds = [part.own()["kind"] for part in parts]
-    for index, part in enumerate(parts):
-        if part.items == CHECKS and kinds[index] == "column":
-            why = "people check the labels of a column; name a kind that asks them, such as page"
-            raise SettingRefused(setting=f"{index}.kind", why=why)
-        if part.items == CHECKS and CHECKS in [each.items for each in parts[:index]]:
-            why = "another line has `for: checks` already; leave one out"
-            raise SettingRefused(setting=f"{index}.for", why=why)
-        if part.items == CHECKS and not any(getattr(each, "checks", None) for each in parts):
-            why = "no column of the list has `checks`, the number of its items that are checked"
-            raise SettingRefused(setting=f"{index}.for", why=why)
-        if getattr(part, "checks", None) is None:
-            continue
-        if index not in checks:
-            why = (
-                "nobody of the list asks people; add a line such as "
-                '{for: checks, kind: page, question: "..."}'
-            )
-            raise SettingRefused(setting=f"{index}.checks", why=why)
-        if not checks[index].classes:
-            why = (
-                "errors are estimated of a predicted class that this column labels alone; "
-                "give it `for: flagged`, `for: passed` or `for: otherwise`, without segments"
-            )
-            raise SettingRefused(setting=f"{index}.checks", why=why)
+def _refuse_checks(parts: Mapping[str, Labeling]) -> None:
+    checks = checks_of(SeveralLabelers(parts=dict(parts)).own())
+    checker = parts.get(CHECKS)
+    if checker is not None and checker.own()["kind"] == "column":
+        why = "people check the labels of a column; name a kind that asks them, such as page"
+        raise SettingRefused(setting=f"{CHECKS}.kind", why=why)
+    checked = [role for role, part in parts.items() if getattr(part, "checks", None)]
+    if checker is not None and not checked:
+        why = "no column has `checks`, the number of its items that are checked"
+        raise SettingRefused(setting=CHECKS, why=why)
+    if checked and not checks:
+        why = 'nobody asks people; add a line such as checks: {kind: page, question: "..."}'
+        raise SettingRefused(setting=f"{checked[0]}.checks", why=why)
 
 
 def labelers_of(labeling: Labeling) -> list[tuple[str, Labeling]]:
     """Return each labeler of a monitor, with its path in the config."""
     if not isinstance(labeling, SeveralLabelers):
         return [("labeling", labeling)]
-    return [(f"labeling.{index}", part) for index, part in enumerate(labeling.parts)]
+    return [(f"labeling.{role}", part) for role, part in labeling.parts.items()]

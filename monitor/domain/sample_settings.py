@@ -61,9 +61,8 @@ class Sample(Settings):
     themselves.
 
     ``max_labels: all`` is for one labeler of kind ``column``: the labels of all items are counted
-    where they are, and no item is drawn. In a list of labelers, the items of a predicted class that
-    one column labels are counted so, beside ``max_labels``. Rounds with a challenger
-    count none so.
+    where they are, and no item is drawn. With a labeler for each class, the items of a class that
+    a column labels are counted so, beside ``max_labels``. Rounds with a challenger count none so.
     """
 
     margin: Margin = Margin()

@@ -26,7 +26,7 @@ from monitor.domain.block import Block
 from monitor.domain.challenger import Challenger
 from monitor.domain.judge import Judge
 from monitor.domain.label_delays import LabelDelays
-from monitor.domain.label_parts import Rule, column_classes, parts_of
+from monitor.domain.label_parts import column_classes, parts_of
 from monitor.domain.ports import utc_now
 from monitor.domain.registered import AliasRead
 from monitor.domain.sample_settings import Sample
@@ -255,12 +255,10 @@ class Labeling(Settings):
     that come within ``late_labels`` of its closing still correct it. ``overlap`` is the share of
     the items that a second person labels too, ``adjudicator`` the name of the annotator whose
     answer decides where others disagree (else a tie counts as "cannot tell").
-    Where a monitor has several labelers, a list, ``for`` says whose items these are: ``flagged``,
-    ``passed``, those with a value of a segment column such as ``{country: CZ}``, or ``otherwise``;
-    one for ``checks`` labels items that a column labels too.
+    A monitor may have a labeler for each predicted class, under ``flagged`` and ``passed``; one
+    under ``checks`` labels items that a column labels too.
     """
 
-    items: Annotated[Rule | None, Field(alias="for")] = None
     deadline: Duration = timedelta(days=5)
     late_labels: Duration = timedelta(days=90)
     overlap: Annotated[float, Field(ge=0, le=1)] = 0.0

@@ -91,9 +91,9 @@ class ColumnSettings(Labeling):
     its id in other case, or with other zeros or blanks, unless a prediction has that id too:
     ``similar_ids: accept`` says that such rows are of other items.
 
-    Of a list of labelers, ``checks`` is how many random items a round people label too, without
-    seeing these labels: the labeler ``for: checks``, else the one of the list that asks people.
-    Their answers estimate how often this column is wrong, and the estimates of basis ``corrected``
+    Beside another labeler, ``checks`` is how many random items a round people label too, without
+    seeing these labels: the labeler under ``checks``, else the one of the other class. Their
+    answers estimate how often this column is wrong, and the estimates of basis ``corrected``
     rest on that.
 
     ``deadline`` is ``matures`` unless given: a round that closed earlier would hold the answers

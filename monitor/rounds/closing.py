@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused, RoundMoved
 from monitor.domain.label_delays import DelayCurve, LabelDelays
-from monitor.domain.label_parts import checks_of, column_classes, part_of, parts_of, rules_of
+from monitor.domain.label_parts import checks_of, class_parts, column_classes, parts_of
 from monitor.domain.labels import evidence_label
 from monitor.domain.model import Answer
 from monitor.domain.setting_types import parse_duration
@@ -138,12 +138,10 @@ def _waits(state: LabelingState, now: datetime, *, is_whole: bool) -> bool:
 
 def _behind(state: LabelingState) -> set[int]:
     labels, labeling = state.labels, state.round.settings.labeling
-    rules, parts = rules_of(labeling), parts_of(labeling)
+    of_class, parts = class_parts(labeling), parts_of(labeling)
     is_flagged = {part.stratum.name: part.stratum.flagged for part in labels.strata}
     missing = {
-        part_of(rules, predicted=is_flagged[item.stratum], segments=item.segments)
-        for item in labels.items
-        if item.id not in labels.current
+        of_class[is_flagged[item.stratum]] for item in labels.items if item.id not in labels.current
     }
     for part, census in labels.censuses.items():
         if census.answered < sum(census.size(cell) for cell in census.strata):
@@ -226,7 +224,7 @@ def _concerns_of(
     own = {
         item.id: is_flagged[item.stratum]
         for item in labels.items
-        if reader.assigned.answers(predicted=is_flagged[item.stratum], segments=item.segments)
+        if reader.assigned.answers(predicted=is_flagged[item.stratum])
     }
     answers = {id_: labels.current.get(id_) for id_ in own}
     census = labels.censuses.get(reader.assigned.part)

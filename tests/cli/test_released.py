@@ -88,8 +88,8 @@ def test_the_same_round_is_drawn_where_predictions_are_in_a_database(blocker):
 
 
 def test_a_column_counts_passed_items_whole_and_answers_only_for_released_flagged_ones(blocker):
-    parts = ", ".join(NEGATIVE.replace("{", f"{{for: {one}, ", 1) for one in ("flagged", "passed"))
-    blocker.config(f"[{parts}]", mark=MARK, probability=declared("likely"), budget=BUDGET)
+    parts = f"{{flagged: {NEGATIVE}, passed: {NEGATIVE}}}"
+    blocker.config(parts, mark=MARK, probability=declared("likely"), budget=BUDGET)
 
     blocker.run("run-once")
     page, row = precision_of(blocker)

@@ -109,8 +109,8 @@ def test_a_corrected_label_file_restates_the_rounds_that_it_has_answers_of_and_n
 def test_a_file_and_a_column_of_one_round_are_both_read_again(bare):
     place, todo = bare, bare.folder / "todo.csv"
     place.predictions()
-    flagged = COLUMN.replace("{", "{for: flagged, checks: 5, ", 1)
-    place.config(f"[{flagged}, {{for: passed, kind: files}}]")
+    flagged = COLUMN.replace("{", "{checks: 5, ", 1)
+    place.config(f"{{flagged: {flagged}, passed: {{kind: files}}}}")
     place.run("run-once")
     place.run("labels", "export", "--out", "todo.csv")
     rows = read_rows(todo)

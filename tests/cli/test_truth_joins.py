@@ -89,31 +89,10 @@ def test_check_warns_of_a_truth_whose_load_broke_off_in_the_last_window(bare):
     assert "have one in the window before; are all rows there?" in said
 
 
-SEGMENTS = ("show: [subject]", "show: [subject], segments: [topic]")
-
-
-def test_check_warns_of_a_labeler_whose_value_no_item_of_the_last_window_has(bare):
-    bare.predictions(topic="if(i % 2 = 0, 'travel', 'sport')")
-    rest = COLUMN.replace("{", "{for: otherwise, ", 1)
-
-    for kind in (
-        "{for: {topic: Travel}, kind: files}",
-        COLUMN.replace("{", "{for: {topic: Travel}, ", 1),
-    ):
-        bare.config(f"[{kind}, {rest}]", segments=SEGMENTS)
-        [look] = [line for line in bare.run("check").lines if "topic = Travel: no item" in line]
-        assert look.startswith("LOOK")
-        assert "has 'Travel' in 'topic'" in look
-        assert "the column holds 'sport' (100 rows), 'travel' (100 rows)" in look
-
-    bare.config(f"[{kind.replace('Travel', 'travel')}, {rest}]", segments=SEGMENTS)
-    assert "no item from" not in bare.run("check").out
-
-
 def test_check_and_plan_say_how_many_labels_of_a_column_people_check(bare):
     bare.predictions()
-    checked = COLUMN.replace("{", "{for: flagged, checks: 9, ", 1)
-    bare.config(f"[{checked}, {{for: passed, kind: files}}]")
+    checked = COLUMN.replace("{", "{checks: 9, ", 1)
+    bare.config(f"{{flagged: {checked}, passed: {{kind: files}}}}")
 
     found = bare.run("check").out
 

@@ -1,4 +1,4 @@
-"""A list under ``labeling``: what is read of it, and what is refused, with its line."""
+"""A labeler for each class under ``labeling``: what is read, and what is refused with its line."""
 
 import re
 from typing import Any
@@ -12,8 +12,8 @@ from monitor.labeling.column import ColumnLabeler
 from monitor.rounds.labels.endpoints import endpoint_name
 from monitor.wiring import build
 
-COLUMN = "{for: flagged, kind: column, path: cases.csv, id: case, value: is_fraud, matures: 30d}"
-FILES = "{for: passed, kind: files, deadline: 5d}"
+COLUMN = "{kind: column, path: cases.csv, id: case, value: is_fraud, matures: 30d}"
+FILES = "{kind: files, deadline: 5d}"
 TEXT = """
 monitors:
   - name: fraud
@@ -23,19 +23,22 @@ monitors:
       threshold: 0.5
     schedule: {{cron: "0 6 * * MON"}}
     sample: {{max_labels: 400}}
-    labeling:
-      - {}
-      - {}
+    labeling: {}
 """
 
 
 @pytest.fixture
 def load(tmp_path):
-    def load(*labelers):
-        (tmp_path / "config.yaml").write_text(TEXT.format(*labelers))
-        return load_config(tmp_path / "config.yaml", {})
+    def load(flagged, passed, **more):
+        lines = {"flagged": flagged, "passed": passed, **more}
+        return loaded(tmp_path, "".join(f"\n      {name}: {of}" for name, of in lines.items()))
 
     return load
+
+
+def loaded(folder, labeling):
+    (folder / "config.yaml").write_text(TEXT.format(labeling))
+    return load_config(folder / "config.yaml", {})
 
 
 def kinds_of(config, settings):
@@ -63,106 +66,125 @@ def test_an_open_round_keeps_who_answers_for_what_when_the_config_changes(load):
     before = load(COLUMN, FILES)
     settings = before.settings_of(before.monitors[0]).round
 
-    swapped = load(FILES, COLUMN.replace("cases.csv", "moved.csv"))
-    [context] = build(swapped).monitors
+    moved = load(COLUMN.replace("cases.csv", "moved.csv"), COLUMN)
+    [context] = build(moved).monitors
     flagged, passed = context.labelers_of(settings)
 
     assert isinstance(flagged.labeler, ColumnLabeler)
-    assert (flagged.part, flagged.labeler.settings.path) == (0, "moved.csv")
-    assert (passed.part, passed.labeler.name) == (1, "files")
+    assert (flagged.role, flagged.labeler.settings.path) == ("flagged", "moved.csv")
+    assert (passed.role, passed.labeler.name) == ("passed", "files")
 
 
-def test_a_round_with_several_labelers_keeps_them_when_the_config_has_another_list(load):
-    before = load(COLUMN, FILES)
-    settings = before.settings_of(before.monitors[0]).round
-
-    after = load(FILES.replace("passed", "{country: CZ}"), FILES.replace("passed", "otherwise"))
-
-    assert [name for _, _, name, _ in kinds_of(after, settings)] == ["column", "files"]
-
-
-def test_the_same_items_are_known_by_another_rule_and_others_by_the_same_word_are_not(load):
-    passed = COLUMN.replace("flagged", "passed").replace("cases", "passed")
-    before = load(passed, COLUMN.replace("flagged", "otherwise"))
-    settings = before.settings_of(before.monitors[0]).round
-
-    after = load(COLUMN.replace("cases", "now"), passed.replace("passed,", "otherwise,"))
-    [context] = build(after).monitors
-    paths = {
-        one.role: one.labeler.settings.path
-        for one in context.labelers_of(settings)
-        if isinstance(one.labeler, ColumnLabeler)
-    }
-
-    assert paths == {"passed": "passed.csv", "flagged": "now.csv"}
+def frozen(load, *parts):
+    """Settings of a round of an earlier version, with a list of labelers."""
+    config = load(COLUMN, FILES)
+    settings = config.settings_of(config.monitors[0]).round
+    column = {"kind": "column", "path": "old.csv", "id": "case", "value": "y", "matures": "30d"}
+    stored = [
+        {"for": role, **(column if kind == "column" else {"kind": kind})} for role, kind in parts
+    ]
+    return settings.model_copy(update={"labeling": {"kind": "several", "parts": stored}})
 
 
-def test_each_list_has_places_of_its_own_for_what_it_read(load):
+def assigned(load, *parts):
+    [context] = build(load(COLUMN, FILES)).monitors
+    labelers: list[Any] = [*context.labelers_of(frozen(load, *parts))]
+    return [(one.part, one.role, getattr(one.labeler.settings, "path", "")) for one in labelers]
+
+
+def test_a_round_of_an_earlier_version_keeps_its_list_and_reads_columns_where_they_are_today(load):
+    of_rest = assigned(load, ("passed", "files"), ("otherwise", "column"))
+    of_all = assigned(load, ("otherwise", "column"), ("checks", "files"))
+
+    assert of_rest == [(0, "passed", ""), (1, "flagged", "cases.csv")]
+    assert of_all == [(0, "flagged and passed", "old.csv"), (1, "checks", "")]
+
+
+def test_the_labeler_of_a_segment_stays_with_a_round_of_an_earlier_version(load):
+    parts = ({"country": "CZ"}, "column"), ("flagged", "column"), ("passed", "files")
+
+    assert [one[1:] for one in assigned(load, *parts)] == [
+        ("{'country': 'CZ'}", "old.csv"),
+        ("flagged", "cases.csv"),
+        ("passed", ""),
+    ]
+    # Some of its flagged items have another labeler, so its column does not have them all.
+    assert frozen(load, *parts).counted_whole == {}
+    assert frozen(load, *parts[1:], parts[0]).counted_whole == {True: 0}
+
+
+def test_each_labeler_has_places_of_its_own_for_what_it_read(load):
     def places(*labelers):
         [context] = build(load(*labelers)).monitors
         return [endpoint_name(one) for one in context.today]
 
-    passed = COLUMN.replace("flagged", "passed").replace("is_fraud", "reviewed")
+    reviewed = COLUMN.replace("is_fraud", "reviewed")
 
-    assert places(COLUMN, passed) == places(passed, COLUMN)[::-1]
-    assert len({*places(COLUMN, passed), *places(COLUMN, FILES)}) == 3
+    assert len({*places(COLUMN, reviewed), *places(COLUMN, FILES)}) == 3
 
 
-def test_a_round_of_one_labeler_is_not_read_by_one_that_answers_for_the_rest(load, tmp_path):
-    alone = TEXT.replace("\n      - {}\n      - {}", " {}").format(
-        COLUMN.replace("for: flagged, ", "")
-    )
-    (tmp_path / "config.yaml").write_text(alone)
-    before = load_config(tmp_path / "config.yaml", {})
+def test_a_round_of_one_labeler_is_not_read_by_one_that_answers_for_a_class(load, tmp_path):
+    before = loaded(tmp_path, COLUMN)
     settings = before.settings_of(before.monitors[0]).round
 
-    rest = COLUMN.replace("flagged", "otherwise").replace("cases", "rest")
-    [context] = build(load(COLUMN, rest)).monitors
+    [context] = build(load(COLUMN.replace("cases", "rest"), FILES)).monitors
     [reads_all] = context.labelers_of(settings)
 
     assert isinstance(reads_all.labeler, ColumnLabeler)
     assert reads_all.labeler.settings.path == "cases.csv"
 
 
+def test_a_list_of_both_classes_is_read_as_the_labelers_of_the_classes(load, tmp_path):
+    items = [
+        of.replace("{", f"{{for: {name}, ") for name, of in (("passed", FILES), ("flagged", COLUMN))
+    ]
+
+    listed = loaded(tmp_path, "".join(f"\n      - {one}" for one in items)).monitors[0].labeling
+
+    assert listed == load(COLUMN, FILES).monitors[0].labeling
+
+
 REFUSED = """\
-{for: passed, kind: files, deadline: 5} => [1].deadline: 5 has no unit
-{kind: files} => : labeler 2 does not say for which items
-{for: flagged, kind: files} => : labeler 2 gets no item
-{for: {land: CZ}, kind: files} => : 'land' is no segment column
-{for: {}, kind: files} => : labeler 2 names no segment
-{for: {country: CZ}, kind: files} => : some items have no labeler; end the list with one that has
-{for: otherwise, kind: files}/{for: passed, kind: files} => : labeler 3 gets no item
-{for: passed, kind: files}/{for: otherwise, kind: files} => : labeler 3 gets no item
-{for: pased, kind: files} => [1].for: it should be 'flagged', 'passed', 'otherwise' or 'checks'
-{for: passed, kind: fils} => [1].kind: 'fils' is not known; did you mean files?
-{for: passed, kind: page} => [1].question: this setting is missing
-{for: passed, kind: files, audit: {tp: 9, fn: 1, tn: 9, fp: 1}} => [1].audit: this setting was
-{for: passed, kind: page, question: "Is it?", answer: class} => [1].answer: people choose a class
-{for: passed, kind: page, question: "?"}/{for: otherwise, kind: page, question: "!"} => [2].kind: a
-{for: checks, kind: files}/{for: passed, kind: files} => [1].for: no column of the list has `checks`
-{for: passed, kind: files}/COLUMN{for: checks} => [2].kind: people check the labels of a column
-COLUMN{checks: 9, for: passed} => [1].checks: nobody of the list asks people
-COLUMN{checks: 9, for: {country: CZ}}/{for: passed, kind: files} => [1].checks: errors are estimated
+passed: {kind: files, deadline: 5} => .passed.deadline: 5 has no unit
+=> .passed: this setting is missing
+passed: {for: passed, kind: files} => .passed.for: this setting was removed: write labeling as
+passed: {kind: files}/country: {kind: files} => .country: there is no such setting here
+passed: {kind: fils} => .passed.kind: 'fils' is not known; did you mean files?
+passed: {kind: page} => .passed.question: this setting is missing
+passed: {kind: files, audit: {tp: 9, fn: 1, tn: 9, fp: 1}} => .passed.audit: this setting was
+passed: {kind: page, question: "Is it?", answer: class} => .passed.answer: people choose a class
+passed: {kind: page, question: "?"}/checks: {kind: page, question: "!"} => .checks.kind: a round
+passed: {kind: files}/checks: {kind: files} => .checks: no column has `checks`
+passed: {kind: files}/checks: COLUMN{} => .checks.kind: people check the labels of a column
+passed: COLUMN{, checks: 9} => .passed.checks: nobody asks people
 """
 
 
 @pytest.mark.parametrize("row", REFUSED.splitlines())
-def test_a_list_that_cannot_be_used_is_refused_at_its_line(load, row):
-    second, where = row.split(" => ")
-    column = COLUMN.removeprefix("{for: flagged, ").removesuffix("}")
-    second = re.sub(r"COLUMN\{(.*?\}?)\}(?=/|$)", rf"{{{column}, \1}}", second)
+def test_labelers_that_cannot_be_used_are_refused_at_their_line(tmp_path, row):
+    others, where = row.split("=> ")
+    others = re.sub(r"COLUMN\{(.*?)\}", rf"{COLUMN[:-1]}\1}}", others)
+    lines = ["flagged: " + COLUMN, *filter(None, others.strip().split("/"))]
     with pytest.raises(ConfigRefused) as refused:
-        load(COLUMN, second.replace("/", "\n      - "))
+        loaded(tmp_path, "".join(f"\n      {line}" for line in lines))
 
     [line] = str(refused.value).splitlines()
     assert f"monitors[fraud].labeling{where}" in line
 
 
-def test_the_page_of_the_list_checks_unless_a_line_does(load):
+@pytest.mark.parametrize("role", ["otherwise", "{country: CZ}", "flagged"])
+def test_a_list_with_other_labelers_is_refused_and_says_how_to_write_them(tmp_path, role):
+    items = [COLUMN.replace("{", "{for: flagged, "), FILES.replace("{", f"{{for: {role}, ")]
+
+    with pytest.raises(ConfigRefused, match=r"labeling: labelers are listed no more: write \{fla"):
+        loaded(tmp_path, "".join(f"\n      - {one}" for one in items))
+
+
+def test_the_labeler_of_the_other_class_checks_unless_one_is_named(load):
     checked = COLUMN.replace("30d", "30d, checks: 9")
-    of_list = load(checked, FILES)
-    own = load(checked, FILES.replace("passed", "checks") + "\n      - {for: passed, kind: files}")
+    other = load(checked, FILES)
+    own = load(checked, FILES, checks=FILES)
 
-    checks = [checks_of(config.monitors[0].labeling.own()) for config in (of_list, own)]
+    checks = [checks_of(config.monitors[0].labeling.own()) for config in (other, own)]
 
-    assert [each[0] for each in checks] == [(9, 1, (True,)), (9, 1, (True,))]
+    assert [each[0] for each in checks] == [(9, 1, (True,)), (9, 2, (True,))]

@@ -29,12 +29,11 @@ COLUMN: dict[str, Any] = {
     "late_labels": "60d",
 }
 COLUMN |= {"positive": ["fraud"], "negative": ["fine"]}
-LABELING = [
-    {**COLUMN, "for": "flagged", "table": "cases", "time": "known", "matures": "30d"}
+LABELING = {
+    "flagged": {**COLUMN, "table": "cases", "time": "known", "matures": "30d"}
     | {"missing_means": "negative", "checks": CHECKS},
-    {**COLUMN, "for": {"country": "DE"}, "table": "reviews", "matures": "5d"},
-    {"for": "passed", "kind": "page", "question": "Is it fraud?", "deadline": "7d"},
-]
+    "passed": {"kind": "page", "question": "Is it fraud?", "deadline": "7d"},
+}
 STAGES = (0, 1, 3, 20, 31, 40)
 """Days after the slot; at the last the truth of a closed round changes."""
 
@@ -79,16 +78,10 @@ def put_tables(url, day):
     """Let the tables be as they are on a day, in one transaction."""
     engine = create_engine(url)
     with engine.begin() as connection:
-        for table in ("cases", "reviews"):
-            connection.execute(text(f"delete from {table}"))
+        connection.execute(text("delete from cases"))
         connection.execute(
             text("insert into cases values ('p' || :n, :verdict, :known)"),
             [{"n": n, "verdict": verdict, "known": known} for n, verdict, known in cases(day)],
-        )
-        reviews = [n for n in range(FLAGGED + 1, ITEMS + 1) if day >= 1 or n % 2]
-        connection.execute(
-            text("insert into reviews values ('p' || :n, :verdict)"),
-            [{"n": n, "verdict": "fraud" if is_fraud(n) else "fine"} for n in reviews],
         )
     engine.dispose()
 
@@ -100,12 +93,10 @@ def set_up(url, folder):
         connection.execute(
             text("create table cases (case_id text, verdict text, known timestamptz)")
         )
-        connection.execute(text("create table reviews (case_id text, verdict text)"))
         connection.execute(
             text(
                 "create table payments as select 'p' || i as id, 'item ' || i as shown, "
                 f"case when i <= {FLAGGED} then 0.9 else 0.1 end as score, "
-                "case when i % 2 = 0 then 'DE' else 'CZ' end as country, "
                 "timestamptz '2025-03-04 06:00+00' + make_interval(mins => i) as at "
                 f"from generate_series(1, {ITEMS}) t(i)"
             )
@@ -115,7 +106,7 @@ def set_up(url, folder):
     source = {"kind": "sql", "url": url, "table": "payments", "threshold": 0.5}
     monitor = {
         "name": "fraud",
-        "source": {**source, "columns": {**columns, "segments": ["country"]}},
+        "source": {**source, "columns": columns},
         "schedule": {"cron": "0 6 10 3 *"},
         "sample": {"max_labels": 30},
         "labeling": LABELING,
@@ -182,7 +173,6 @@ def test_free_labels_and_answers_are_counted_once_wherever_it_is_killed(postgres
     asked = set(rows("select item_id, part, slot from tasks"))
     checks = rows(f"select tp, fn, tn, fp from label_checks where version = {version} and flagged")
     given = rows("select item_id, count(*) from label_events where annotator = 'ada' group by 1")
-    countries = dict(rows("select id, country from payments"))
     database.close()
 
     newest = {number: verdict for number, verdict, _ in sorted(cases(40), key=lambda row: row[2])}
@@ -196,9 +186,8 @@ def test_free_labels_and_answers_are_counted_once_wherever_it_is_killed(postgres
     ]
     assert len(checked) == CHECKS
     passed = {(item, part) for item, part, slot in asked if int(item[1:]) > FLAGGED and slot == 1}
-    assert {part for item, part in passed if countries[item] == "DE"} == {1}
-    assert {part for item, part in passed if countries[item] == "CZ"} == {2}
-    by_page = {item for item, part in passed if part == 2} | {f"p{n}" for n in checked}
+    assert {part for _, part in passed} == {1}
+    by_page = {item for item, _ in passed} | {f"p{n}" for n in checked}
     assert Counter(item for (item,) in of_people) == Counter(by_page)
     assert dict(given) == dict.fromkeys(by_page, 1)
     assert len(codes) > 10

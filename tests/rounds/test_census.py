@@ -258,10 +258,10 @@ def test_labels_are_scaled_to_the_draw_where_few_predictions_came_later_and_refu
 
 def test_in_a_list_the_class_of_a_column_is_counted_and_people_get_the_budget(fraud):
     fraud.ways = ["list"]
-    fraud.labeling = [
-        {**COLUMN, "for": "flagged", "time": "seen"},
-        {"for": "passed", "kind": "files", "deadline": "60d"},
-    ]
+    fraud.labeling = {
+        "flagged": {**COLUMN, "time": "seen"},
+        "passed": {"kind": "files", "deadline": "60d"},
+    }
     fraud.play(fraud.config())
 
     drawn = fraud.rows("select predicted, count(*) from items group by predicted")

@@ -21,8 +21,8 @@ from monitor.tracking.values import metrics
 from monitor.wiring import build
 from tests.rounds.test_census import COLUMN, SLOT, Fraud
 
-FLAGGED = {**COLUMN, "for": "flagged"}
-PEOPLE = {"for": "passed", "kind": "files", "deadline": "5d"}
+FLAGGED = COLUMN
+PEOPLE = {"kind": "files", "deadline": "5d"}
 
 TRUTH = """
     select 'p' || i as case_id, if(i % 10 < 3 or i % 20 = 4, 'yes', 'no') as fraud
@@ -58,9 +58,9 @@ class Checked(Fraud):
             connection.execute(f"set file_search_path = '{self.folder}'")
             return {item for (item,) in connection.execute(query).fetchall()}
 
-    def begin(self, *labeling):
-        """Play the only round of a list of labelers."""
-        self.ways, self.labeling = ("list",), list(labeling)
+    def begin(self, flagged, passed, **checks):
+        """Play the only round of a labeler for each class."""
+        self.ways, self.labeling = ("list",), {"flagged": flagged, "passed": passed, **checks}
         return self.go_on()
 
     def go_on(self, later=timedelta(0)):
@@ -234,9 +234,9 @@ def test_answers_of_a_column_that_is_counted_are_answers(tmp_path):
         scored_sample(scene.round, scene.labels)
 
 
-def test_a_column_of_all_items_is_checked_half_in_each_class(tmp_path):
-    of_all = {**COLUMN, "for": "otherwise", "checks": 30}
-    scene = Checked(tmp_path).begin(of_all, {**PEOPLE, "for": "checks"})
+def test_a_column_of_both_classes_is_checked_in_each(tmp_path):
+    of_class = {**COLUMN, "checks": 15}
+    scene = Checked(tmp_path).begin(of_class, of_class, checks=PEOPLE)
 
     flagged = scene.flagged()
     assert sum(item in flagged for item in scene.checks()) == 15

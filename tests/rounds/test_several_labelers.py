@@ -7,19 +7,19 @@ from typing import Any
 import pytest
 
 from monitor.domain.errors import LabelsRefused, SourceRefused, TryLater
-from monitor.domain.label_parts import AssignedLabeler, part_of, role_of, rules_of
+from monitor.domain.label_parts import AssignedLabeler, role_of
 from monitor.domain.state import RoundState
 from monitor.rounds import run
 from monitor.testing import MemoryLabeler
 from tests.rounds.scene import Scene, settings
 
-BY_CLASS: list[Any] = ["flagged", "passed"]
-PASSED: list[Any] = ["passed", "otherwise"]
+BY_CLASS = ["flagged", "passed"]
+PASSED = ["passed", "otherwise"]  # as rounds of earlier versions may have it
 
 
-def stored(rules, **of_each):
-    """What a round keeps of labelers that have these rules."""
-    parts = [{"kind": "files", "for": rule} for rule in rules]
+def stored(roles, **of_each):
+    """What a round keeps of labelers that have these roles."""
+    parts: list[dict[str, Any]] = [{"kind": "files", "for": role} for role in roles]
     for place, changes in of_each.items():
         parts[int(place[1:])] |= changes
     return {"kind": "several", "parts": parts}
@@ -35,7 +35,7 @@ class Several(Scene):
     @property
     def context(self):
         both = enumerate([self.free, self.people])
-        parts = tuple(AssignedLabeler(labeler, part, BY_CLASS) for part, labeler in both)
+        parts = tuple(AssignedLabeler(labeler, part, BY_CLASS[part]) for part, labeler in both)
         return replace(super().context, parts=parts)
 
     def answer_by(self, labeler):
@@ -45,21 +45,17 @@ class Several(Scene):
 
 
 class Turned(Several):
-    """The same, with the list turned round."""
+    """The same, with the labelers in another order."""
 
     @property
     def context(self):
-        rules = enumerate([self.people, self.free])
-        parts = tuple(AssignedLabeler(labeler, part, PASSED) for part, labeler in rules)
-        return replace(super().context, parts=parts, labelers=self.of_round)
+        return replace(super().context, labelers=self.of_round)
 
     def of_round(self, settings):
-        """Find the labelers by the rules of a round."""
-        rules = rules_of(settings.labeling)
+        """Find the labelers by the roles of a round."""
         by_role = {"flagged": self.free, "passed": self.people}
-        return tuple(
-            AssignedLabeler(by_role[role_of(rules, part)], part, rules) for part in range(2)
-        )
+        roles = [role_of(settings.labeling, part) for part in range(2)]
+        return tuple(AssignedLabeler(by_role[role], part, role) for part, role in enumerate(roles))
 
 
 @pytest.fixture
@@ -177,17 +173,3 @@ def test_only_people_get_second_copies(database):
 
     assert copies["free"] == 0
     assert copies["people"] > 0
-
-
-def test_the_first_rule_that_an_item_follows_decides():
-    rules: list[Any] = [{"country": "CZ", "channel": "web"}, "passed", "otherwise"]
-
-    def part(country, channel, predicted):
-        of = {"country": country, "channel": channel}
-        return part_of(rules, predicted=predicted, segments=of)
-
-    assert [part("CZ", "web", False), part("CZ", "app", False), part("DE", "web", True)] == [
-        0,
-        1,
-        2,
-    ]

@@ -12,7 +12,6 @@ from monitor.cli.commands.data_checks import (
     CheckResult,
     check_source,
     check_truth,
-    rule_warnings,
 )
 from monitor.cli.commands.results import promise_lines
 from monitor.config.adapters import LOGINS
@@ -155,10 +154,7 @@ def _tried(what: str, act: Callable[[], CheckResult | str]) -> Check:
 def _labels(context: MonitorContext, assigned: AssignedLabeler) -> CheckResult | str:
     if isinstance(assigned.labeler, ColumnLabeler):
         return check_truth(context, assigned.labeler, assigned)
-    location = check_labels(assigned.labeler)
-    if not isinstance(assigned.rules[assigned.part], dict):
-        return location
-    return CheckResult(location, (*rule_warnings(context, assigned),))
+    return check_labels(assigned.labeler)
 
 
 def _store(database: Database) -> str:

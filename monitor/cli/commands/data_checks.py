@@ -6,7 +6,6 @@ whether the truth joins.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -196,7 +195,7 @@ def check_truth(
         return CheckResult(text, warnings)
     reader = TruthReader(labeler, assigned)
     frame = context.source.scan(window, BandEdges().strata(), _COMPARED, "check")
-    ids = [id_ for part in frame.strata for id_ in reader.own(frame, part)]
+    ids = [id_ for part in frame.strata for id_ in reader.own(part)]
     reach = reach_of(context, reader, window)
     is_mature = window.end + settings.matures <= context.clock()
     has_a_row_each = is_mature and settings.missing_means == "unanswered"
@@ -219,28 +218,10 @@ def check_truth(
         *_late_warnings(context, reader, settings),
     )
     if not reach.flagged.size + reach.passed.size:
-        why = [*rule_warnings(context, assigned)] or [f"no item from {window} is of this labeler"]
-        return CheckResult(text, (*warnings, *why))
+        return CheckResult(text, (*warnings, f"no item from {window} is of this labeler"))
     classes = (("flagged", reach.flagged), ("passed", reach.passed))
     shares = " and ".join(f"{_share(part)} {name}" for name, part in classes if part.size)
     return CheckResult(f"{text}; {shares} items from {window} have a label", warnings)
-
-
-def rule_warnings(context: MonitorContext, assigned: AssignedLabeler) -> Iterator[str]:
-    """State that a labeler for some values of segments gets no item of the last window."""
-    rule, window = assigned.rules[assigned.part], _joined_window(context, timedelta(0))
-    if window is None or not isinstance(rule, dict):
-        return
-    frame = context.source.scan(window, BandEdges().strata(), 1, "check")
-    for index, column in enumerate(frame.segment_columns):
-        values = Counter[str]()
-        for part in frame.strata:
-            values.update(part.segments[index])
-        if frame.size and column in rule and rule[column] not in values:
-            yield (
-                f"no item from {window} has {rule[column]!r} in {column!r}, so this labeler gets "
-                f"none: the column holds {listed(values)}"
-            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ def _order_sentence(
 ) -> str | None:
     import numpy as np
 
-    own = {id_ for part in frame.strata for id_ in reader.own(frame, part)}
+    own = {id_ for part in frame.strata for id_ in reader.own(part)}
     truth, missing_is_negative = labels_of(sorted(own)), reader.labeler.missing_is_negative
     labels: dict[str, bool] = dict.fromkeys(own, False) if missing_is_negative else {}
     labels.update(truth)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from monitor.domain.label_parts import part_of, rules_of
 from monitor.domain.labels import corrected_evidence_label, evidence_label
 from monitor.domain.model import Answer
 from monitor.domain.report import (
@@ -195,10 +194,7 @@ def search_notices(row: SegmentSearchRow | None) -> list[NoticeRow]:
 
 
 def round_evidence(round_: Round, labels: RoundLabels) -> dict[Name, SegmentEvidence]:
-    """Compare each segment and pair of a round with the rest of its strata, by class.
-
-    Labelers may differ in what they call positive, so strata are cut by labeler.
-    """
+    """Compare each segment and pair of a round with the rest of its strata, by class."""
     sample = _of_strata(round_, labels)
     names = sorted({name for name, _ in sample.labeled} - {()})
     is_flagged = np.array([*sample.strata.values()], dtype=bool)
@@ -208,12 +204,12 @@ def round_evidence(round_: Round, labels: RoundLabels) -> dict[Name, SegmentEvid
 class _SegmentErrors(NamedTuple):
     """Labels and errors of each segment and pair in each stratum, and of all items as ``()``.
 
-    ``strata`` has each stratum, cut by labeler, and whether it is flagged.
+    ``strata`` has each stratum, and whether it is flagged.
     """
 
-    strata: dict[tuple[str, int], bool]
-    labeled: Counter[tuple[Name, tuple[str, int]]]
-    wrong: Counter[tuple[Name, tuple[str, int]]]
+    strata: dict[str, bool]
+    labeled: Counter[tuple[Name, str]]
+    wrong: Counter[tuple[Name, str]]
 
     def counts(self, names: Sequence[Name]) -> Ints:
         """Lay out labels and errors, of shape (names, 2, strata)."""
@@ -232,17 +228,15 @@ def _of_strata(round_: Round, labels: RoundLabels) -> _SegmentErrors:
     closed = round_.state is RoundState.CLOSED
     answers = labels.answers_by(corrected_evidence_label if closed else evidence_label)
     flagged = {part.stratum.name: part.stratum.flagged for part in labels.strata}
-    rules = rules_of(round_.settings.labeling)
     result = _SegmentErrors({}, Counter(), Counter())
     for item in labels.items:
         answer, up = answers.get(item.id), flagged[item.stratum]
         if answer not in (Answer.POSITIVE, Answer.NEGATIVE):
             continue
-        stratum = item.stratum, part_of(rules, predicted=up, segments=item.segments)
-        result.strata[stratum] = up
+        result.strata[item.stratum] = up
         for name in ((), *_names(item.segments)):
-            result.labeled[name, stratum] += 1
-            result.wrong[name, stratum] += (answer is Answer.POSITIVE) != up
+            result.labeled[name, item.stratum] += 1
+            result.wrong[name, item.stratum] += (answer is Answer.POSITIVE) != up
     return result
 
 

@@ -136,7 +136,7 @@ def past_labels(
         with outside("scan"):
             frame = context.source.scan(window, BandEdges().strata(), MOST_ITEMS, "delays")
         for part in frame.strata:
-            items += [(item, part.stratum.flagged, window) for item in reader.own(frame, part)]
+            items += [(item, part.stratum.flagged, window) for item in reader.own(part)]
     since = _positive_since(reader.labeler, items)
     labels = [
         DatedLabel(flagged, window, since[item]) for item, flagged, window in items if item in since

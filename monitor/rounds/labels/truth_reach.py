@@ -17,7 +17,7 @@ from monitor.domain.crashpoint import outside
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.id_forms import NearMiss
 from monitor.domain.label_parts import AssignedLabeler
-from monitor.domain.model import BandEdges, Frame, StratumFrame, Window
+from monitor.domain.model import BandEdges, StratumFrame, Window
 from monitor.domain.ports import ReadsTruth
 from monitor.domain.settings import Schedule
 from monitor.domain.slots import slots_before, window_of
@@ -91,7 +91,7 @@ def reach_of(
         frame = context.source.scan(window, BandEdges().strata(), MOST_ITEMS, "truth")
     by_class = {True: ClassReach(), False: ClassReach()}
     for part in frame.strata:
-        ids = truth_reader.own(frame, part)
+        ids = truth_reader.own(part)
         with outside("collect"):
             truth = truth_reader.labeler.truth_of(ids)
         size = round(part.size * len(ids) / max(len(part.candidates), 1))
@@ -109,7 +109,7 @@ def some_ids(context: MonitorContext, truth_reader: TruthReader, window: Window)
     """Draw ids of items that a labeler answers for."""
     with outside("scan"):
         frame = context.source.scan(window, BandEdges().strata(), MOST_ITEMS, "truth")
-    return [item for part in frame.strata for item in truth_reader.own(frame, part)]
+    return [item for part in frame.strata for item in truth_reader.own(part)]
 
 
 def refuse_unreached(
@@ -152,16 +152,10 @@ class TruthReader:
     labeler: ReadsTruth
     assigned: AssignedLabeler
 
-    def own(self, frame: Frame, part: StratumFrame) -> list[str]:
+    def own(self, part: StratumFrame) -> list[str]:
         """Return the ids of those candidates of a stratum that it answers for."""
-        columns, predicted = frame.segment_columns, part.stratum.flagged
-        return [
-            one.id
-            for one in part.candidates
-            if self.assigned.answers(
-                predicted=predicted, segments=dict(zip(columns, one.segments, strict=True))
-            )
-        ]
+        is_own = self.assigned.answers(predicted=part.stratum.flagged)
+        return [one.id for one in part.candidates] if is_own else []
 
 
 def truth_readers(assigned: Sequence[AssignedLabeler]) -> list[TruthReader]:

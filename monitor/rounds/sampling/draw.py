@@ -11,7 +11,7 @@ import numpy as np
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused, SourceUnavailable
-from monitor.domain.label_parts import rules_of
+from monitor.domain.label_parts import class_parts
 from monitor.domain.model import Frame
 from monitor.domain.ports import as_counted
 from monitor.domain.settings import RoundSettings
@@ -151,7 +151,7 @@ def _write_sample(
             out,
             shown=shown,
             doubled=doubled(sample.items, settings),
-            rules=rules_of(settings.labeling),
+            parts=class_parts(settings.labeling),
             checkers=sample.checkers,
         )
         for part, census in censuses.items():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from monitor.domain.errors import SourceRefused
-from monitor.domain.label_parts import checks_of, part_of, parts_of, rules_of
+from monitor.domain.label_parts import checks_of, class_parts, parts_of
 from monitor.domain.model import BandEdges, Frame, Item, Stratum
 from monitor.domain.settings import RoundSettings
 from monitor.domain.shown import Shown, problem_of
@@ -196,12 +196,12 @@ def doubled(drawn: Sequence[Item], settings: RoundSettings) -> set[str]:
 
     Of score cells the share is cumulative: rounded up in each it would be a larger one.
     """
-    cells, rules = settings.sample.cells is not None, rules_of(settings.labeling)
-    parts = parts_of(settings.labeling)
+    cells, parts = settings.sample.cells is not None, parts_of(settings.labeling)
+    of_class = class_parts(settings.labeling)
     shares = [part.get("overlap", 0.0 if len(parts) > 1 else settings.overlap) for part in parts]
     by_part: defaultdict[int, list[Item]] = defaultdict(list)
     for item in drawn:
-        by_part[part_of(rules, predicted=item.predicted, segments=item.segments)].append(item)
+        by_part[of_class[item.predicted]].append(item)
     return set().union(*(_doubled(own, shares[part], cells=cells) for part, own in by_part.items()))
 
 

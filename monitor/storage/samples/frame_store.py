@@ -14,7 +14,6 @@ from sqlalchemy import Connection, Row, or_, select
 
 from monitor.domain.block import seed_of
 from monitor.domain.errors import RoundMoved
-from monitor.domain.label_parts import OTHERWISE, Rule, part_of
 from monitor.domain.model import CHECK_SLOT, BandEdges, Item, Stratum, Verdict
 from monitor.domain.registered import spellings
 from monitor.domain.shown import Shown
@@ -189,7 +188,7 @@ def add_items(
     *,
     shown: Mapping[str, Shown],
     doubled: Collection[str] = (),
-    rules: Sequence[Rule] = (OTHERWISE,),
+    parts: Mapping[bool, int] = MappingProxyType({True: 0, False: 0}),
     checkers: Mapping[str, int] = MappingProxyType({}),
 ) -> None:
     """Write drawn items, what labelers see, and tasks by labeler, for second copies and checks."""
@@ -204,15 +203,15 @@ def add_items(
         {"key": _task_key(seed, item.id, slot), "item_id": item.id, "slot": slot, "part": part}
         | {"round_id": round_id}
         for item in drawn
-        for slot, part in _slots(item, doubled, rules, checkers)
+        for slot, part in _slots(item, doubled, parts, checkers)
     )
     insert_all(connection, tasks, requests)
 
 
 def _slots(
-    item: Item, doubled: Collection[str], rules: Sequence[Rule], checkers: Mapping[str, int]
+    item: Item, doubled: Collection[str], parts: Mapping[bool, int], checkers: Mapping[str, int]
 ) -> Iterator[tuple[int, int]]:
-    own = part_of(rules, predicted=item.predicted, segments=item.segments)
+    own = parts[item.predicted]
     yield 1, own
     if item.id in doubled:
         yield 2, own

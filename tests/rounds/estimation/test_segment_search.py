@@ -1,18 +1,14 @@
 """The search for worse segments through whole rounds."""
 
-from dataclasses import replace
 from datetime import timedelta
 
-import pytest
-
-from monitor.domain.label_parts import AssignedLabeler, Rule
 from monitor.domain.model import Answer
 from monitor.domain.segments import MOST_VALUES, OTHER
 from monitor.presentation.round_document import SectionKind, round_sections
 from monitor.storage.results import segment_store
 from tests.rounds.played import played
 from tests.rounds.restatements import restate_precision
-from tests.rounds.scene import THRESHOLD, Scene, segmented
+from tests.rounds.scene import THRESHOLD, segmented
 
 COUNTRIES = ("CZ", "SK", "DE", "AT", "PL")
 SINGLES = [("country", name) for name in COUNTRIES if name != "SK"]
@@ -149,27 +145,3 @@ def test_values_that_are_too_small_to_be_told_apart_are_no_segment(database):
     named = {value for name in evidence for column, value in name if column == "country"}
     assert OTHER not in named
     assert len(named) == MOST_VALUES
-
-
-class ByCountry(Scene):
-    """A scene in which one country has a labeler of its own."""
-
-    @property
-    def context(self):
-        rules: list[Rule] = [{"country": "SK"}, "otherwise"]
-        parts = tuple(AssignedLabeler(self.labeler, part, rules) for part in (0, 1))
-        return replace(super().context, parts=parts)
-
-
-def test_a_segment_that_has_a_labeler_of_its_own_is_not_compared_with_other_labelers(database):
-    parts = [{"kind": "files", "for": rule} for rule in ({"country": "SK"}, "otherwise")]
-    scene = segmented(database, ByCountry, labels=300, labeling={"kind": "several", "parts": parts})
-    closed(scene, 1, wrong="SK")
-
-    [evidence] = scene.read(segment_store.read_evidence, [scene.round(1).id]).values()
-
-    own = evidence[("country", "SK"),]
-    assert own.sums[0][0] > 0
-    assert own.sums[0][1] == pytest.approx(own.sums[0][2])
-    assert set(own.ratios[0]) == {0.0}
-    assert not any(one.segment == {"country": "SK"} for one in search_of(scene, 1).worse)
