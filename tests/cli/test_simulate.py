@@ -29,8 +29,8 @@ def test_a_drop_of_a_classifier_given_in_numbers_is_found(limited):
     assert done.lines[0] == (
         "mail: 1,250 labels a round in 1 + 1 strata, going by the values given"
     )
-    assert "precision at least 0.76  0.790  0.640  broken" in done.lines
-    assert "recall at least 0.62     0.670  0.622  kept" in done.lines
+    assert "precision at least 0.76  0.790  kept   0.640  broken" in done.lines
+    assert "recall at least 0.62     0.670  kept   0.622  kept" in done.lines
     assert any(line.startswith("without a drift: 0.0") for line in done.lines)
     assert "promised: at most 1" in done.out
     assert "precision falls by 0.15: found within 4 rounds in " in done.out
@@ -59,8 +59,8 @@ def test_the_same_seed_gives_the_same_numbers_as_json(limited):
 def test_prevalence_alone_breaks_no_limit_on_recall(limited):
     done = limited.run("simulate", "--prevalence", "x2", *NUMBERS)
 
-    assert "precision at least 0.76  0.790  0.889  kept" in done.lines
-    assert "recall at least 0.62     0.670  0.670  kept" in done.lines
+    assert "precision at least 0.76  0.790  kept   0.889  kept" in done.lines
+    assert "recall at least 0.62     0.670  kept   0.670  kept" in done.lines
     assert (
         "positives become 2 times as common: every limit is kept, so nothing should alert; "
         "0.00 alarms in 52 rounds" in done.lines
@@ -71,19 +71,41 @@ def test_without_a_drift_only_false_alarms_are_told(limited):
     done = limited.run("simulate", *NUMBERS)
 
     assert done.lines[2:5] == [
-        "limit                      now",
-        "-----------------------  -----",
-        "precision at least 0.76  0.790",
+        "limit                      now  state",
+        "-----------------------  -----  -----",
+        "precision at least 0.76  0.790  kept",
     ]
     assert "cases;" not in done.out
     assert "found within 4 rounds in 8 of 10 cases: precision down by" in done.out
     assert limited.as_json("simulate", *NUMBERS)["drift"] is None
 
 
+def test_alarms_on_a_limit_that_is_broken_before_any_drift_are_true(limited):
+    broken = ("--limit", "recall=0.8", "--limit", "precision=0.76")
+    done = limited.run("simulate", "--drop", "precision=-0.1", *broken, *NUMBERS)
+    told = limited.as_json("simulate", *broken, *NUMBERS)
+
+    assert "recall at least 0.8      0.670  broken  0.639  broken" in done.lines
+    [true] = [line for line in done.lines if "alarms on it are true" in line]
+    assert true.startswith("without a drift: recall at least 0.8 is broken, so alarms on it are")
+    assert any(line.startswith("without a drift: 0.0") for line in done.lines)
+    assert told["true_alarms_without_drift"]["recall at least 0.8"] > 10
+    assert told["alarms_without_drift"] < 0.1
+    assert told["smallest_drops"].keys() == {"precision"}
+
+
 def test_closed_rounds_are_what_it_goes_by(filled):
     done = filled.run("simulate", "--drop", "precision=-0.1", "--paths", "100")
 
-    assert done.lines[0] == "mail: 40 labels a round in 1 + 1 strata, going by 8 earlier rounds"
+    assert done.lines[0] == (
+        "mail: 40 labels a round in 1 + 1 strata, going by 8 earlier rounds, at the estimates that "
+        "status shows"
+    )
+    shown = filled.as_json("status")["monitors"][0]["estimates"]
+    [recall] = [row for row in shown if (row["metric"], row["basis"]) == ("recall", "pooled")]
+    [limit] = filled.as_json("simulate", "--paths", "100")["limits"]
+    assert limit["metric"] == "recall"
+    assert limit["now"] == pytest.approx(recall["point"], abs=0.001)
 
 
 def test_a_reference_stands_in_for_rounds_and_the_window_gives_the_size(limited):
@@ -95,16 +117,20 @@ def test_a_reference_stands_in_for_rounds_and_the_window_gives_the_size(limited)
     assert done.lines[0] == (
         "mail: 200 labels a round in 1 + 1 strata, going by the labeled reference"
     )
-    assert "precision at least 0.76  0.797  0.497  broken" in done.lines
+    assert "precision at least 0.76  0.797  kept   0.497  broken" in done.lines
 
 
-def test_check_says_which_drops_the_labels_can_find(filled):
-    text = (filled.folder / "config.yaml").read_text()
-    filled.write("config.yaml", text.replace("max_labels: 40", "max_labels: 400"))
+def test_check_says_which_limits_are_broken_now_and_which_drops_the_labels_can_find(filled):
+    text = (filled.folder / "config.yaml").read_text().replace("max_labels: 40", "max_labels: 400")
 
-    [told] = [line for line in filled.run("check").lines if "alerts of mail" in line]
+    def alerts(limit):
+        filled.write("config.yaml", text.replace("recall: 0.95", f"recall: {limit}"))
+        [told] = [line for line in filled.run("check").lines if "alerts of mail" in line]
+        return told
 
-    assert told.startswith("ok       alerts of mail: found within 4 rounds in 8 of 10 cases: ")
+    assert alerts(0.95).startswith("ok       alerts of mail: recall at least 0.95 is broken now (")
+    told = alerts(0.3)
+    assert told.startswith("ok       alerts of mail: found within 4 rounds in 8 of 10 cases: recall")
     assert "(200 labels a round; more by simulate)" in told
 
 

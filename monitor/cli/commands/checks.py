@@ -130,14 +130,15 @@ def alerts_line(context: MonitorContext, upcoming: ExpectedRound) -> str | None:
     limits = context.settings.round.limits
     if not limits.bounds:
         return None
-    shown = smallest_drop_texts(
-        detected_soon(upcoming, limits.watched(), limits.every_of_classifier())
-    )
-    if not shown:
+    watched = limits.watched()
+    broken = [f"{limit} is broken now" for limit in watched if upcoming.scenario.breaks(limit)]
+    shown = smallest_drop_texts(detected_soon(upcoming, watched, limits.every_of_classifier()))
+    drops = [f"found within {WITHIN} rounds in 8 of 10 cases: {', '.join(shown)}"] if shown else []
+    if not broken and not drops:
         return None
     return (
-        f"found within {WITHIN} rounds in 8 of 10 cases: {', '.join(shown)} "
-        f"({upcoming.scenario.labels:,} labels a round; more by simulate)"
+        f"{'; '.join([*broken, *drops])} ({upcoming.scenario.labels:,} labels a round; more by "
+        "simulate)"
     )
 
 

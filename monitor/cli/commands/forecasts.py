@@ -23,7 +23,7 @@ from monitor.cli.common import (
     flag,
     option,
 )
-from monitor.cli.views.printing import echo, echo_document, echo_json
+from monitor.cli.views.printing import echo, echo_document, echo_json, with_progress
 from monitor.domain.errors import InputRefused
 
 if TYPE_CHECKING:
@@ -155,6 +155,7 @@ def simulate(
             rounds=rounds,
             paths=paths,
             seed=seed,
+            track=lambda stages: with_progress(stages, context.settings.name, len(stages)),
         )
     if json:
         echo_json(forecast_json(context.settings.name, forecast))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -24,7 +23,7 @@ from monitor.cli.common import (
     option,
     parse_time,
 )
-from monitor.cli.views.printing import echo, echo_error, echo_json
+from monitor.cli.views.printing import echo, echo_error, echo_json, with_progress
 from monitor.domain.errors import InputRefused, MonitorError, SourceRefused
 from monitor.domain.state import RoundState
 from monitor.presentation.numbers import plural
@@ -117,7 +116,7 @@ def backfill(
             name, rounds[name] = context.settings.name, []
             # What is filled stays filled: a monitor that stops keeps no other from its windows.
             try:
-                steps = _with_progress(backfill_rounds(context, first, last), name, len(slots))
+                steps = with_progress(backfill_rounds(context, first, last), name, len(slots))
                 for _, round_ in steps:
                     if round_ is not None:
                         rounds[name].append(round_)
@@ -252,20 +251,6 @@ def _round_at(context: MonitorContext, slot: datetime) -> Round | None:
     with context.database.read() as connection:
         monitor_id = round_store.find_monitor(connection, context.settings.name)
         return None if monitor_id is None else round_store.round_at(connection, monitor_id, slot)
-
-
-def _with_progress(
-    steps: Iterable[tuple[datetime, Round | None]], what: str, total: int
-) -> Iterator[tuple[datetime, Round | None]]:
-    if not sys.stderr.isatty() or not total:
-        yield from steps
-        return
-    from rich.console import Console
-    from rich.progress import track
-
-    yield from track(
-        steps, description=what, total=total, console=Console(stderr=True), transient=True
-    )
 
 
 def _backfill_sentences(

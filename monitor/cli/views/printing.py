@@ -11,13 +11,15 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
 import typer
 
 from monitor.presentation.table import Table, table_lines
+
+T = TypeVar("T")
 
 
 def echo(text: str = "", *, indent: str = "", colour: str | None = None) -> None:
@@ -106,3 +108,16 @@ def _plain(value: object) -> object:
         return value.isoformat()
     message = f"{type(value).__name__} cannot be printed as JSON"
     raise TypeError(message)
+
+
+def with_progress(steps: Iterable[T], what: str, total: int) -> Iterator[T]:
+    """Show a bar on a terminal while ``total`` steps are taken."""
+    if not sys.stderr.isatty() or not total:
+        yield from steps
+        return
+    from rich.console import Console
+    from rich.progress import track
+
+    yield from track(
+        steps, description=what, total=total, console=Console(stderr=True), transient=True
+    )

@@ -29,7 +29,8 @@ def forecast_json(monitor: str, forecast: Forecast) -> dict[str, Any]:
         "limits": [_limit(forecast, index) for index in range(len(forecast.limits))],
         "false_alarm_every": forecast.every,
         "rounds": forecast.rounds,
-        "alarms_without_drift": forecast.quiet,
+        "alarms_without_drift": _false_alarms(forecast),
+        "true_alarms_without_drift": _true_alarms(forecast),
         "alarms_at_limits": forecast.at_limits,
         "promised_alarms": forecast.rounds / forecast.every,
         "smallest_drops": {metric: dict(drops) for metric, drops in forecast.smallest.items()},
@@ -51,9 +52,9 @@ def echo_forecast(monitor: str, forecast: Forecast, drift: Drift) -> None:
     source = forecast.expected.source
     echo(f"{monitor}: {scenario.labels:,} labels a round in {strata}, going by {source}")
     echo()
-    heads = ("limit", "now", "after", "")
-    columns = 2 if forecast.drifted is None else 4
-    echo_table(heads[:columns], [row[:columns] for row in _limit_rows(forecast)], right="12")
+    heads = ("limit", "now", "state", "after", "state after")
+    columns = 3 if forecast.drifted is None else 5
+    echo_table(heads[:columns], [row[:columns] for row in _limit_rows(forecast)], right="13")
     echo()
     for line in _alarm_lines(forecast):
         echo(line, indent="  ")
@@ -63,17 +64,39 @@ def echo_forecast(monitor: str, forecast: Forecast, drift: Drift) -> None:
             echo(line, indent="  ")
 
 
-def _limit_rows(forecast: Forecast) -> Iterator[tuple[str, str, str, str]]:
+def _limit_rows(forecast: Forecast) -> Iterator[tuple[str, ...]]:
     for limit in forecast.limits:
         now = _value(forecast.expected.scenario, limit.metric)
         after = "" if forecast.drifted is None else _value(forecast.drifted, limit.metric)
-        yield str(limit), now, after, "broken" if limit in forecast.broken else "kept"
+        states = (
+            "broken" if limit in broken else "kept"
+            for broken in (forecast.broken_before, forecast.broken)
+        )
+        yield str(limit), now, next(states), after, next(states)
+
+
+def _true_alarms(forecast: Forecast) -> dict[str, float]:
+    """Mean number of alarms on each limit that is broken before any drift."""
+    return {
+        str(limit): count
+        for limit, count in zip(forecast.limits, forecast.quiet, strict=True)
+        if limit in forecast.broken_before
+    }
+
+
+def _false_alarms(forecast: Forecast) -> float:
+    return sum(forecast.quiet) - sum(_true_alarms(forecast).values())
 
 
 def _alarm_lines(forecast: Forecast) -> Iterator[str]:
     promised = forecast.rounds / forecast.every
+    for limit, count in _true_alarms(forecast).items():
+        yield (
+            f"without a drift: {limit} is broken, so alarms on it are true: {count:.2f} in "
+            f"{forecast.rounds} rounds, each ended at once"
+        )
     yield (
-        f"without a drift: {forecast.quiet:.2f} false alarms in {forecast.rounds} rounds; "
+        f"without a drift: {_false_alarms(forecast):.2f} false alarms in {forecast.rounds} rounds; "
         f"promised: at most {significant_text(promised)}"
     )
     if forecast.at_limits is not None:

@@ -7,8 +7,8 @@ is written.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from monitor.domain.bands import bands_of
 from monitor.domain.errors import InputRefused, SourceRefused
 from monitor.domain.label_parts import checks_of
 from monitor.domain.model import Window
+from monitor.domain.report import find_row
 from monitor.domain.slots import newest_slot, next_slot, slots_after, window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.forecasts import PLAN_SOURCES, earlier_rounds_text
@@ -29,8 +30,12 @@ from monitor.stats.design.planning import PlanOptions, plan_options
 from monitor.stats.design.prospect import Prospect
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.power import DROP, WITHIN, AlertPower, alert_power, assumed_limits
+from monitor.storage.results import estimate_store
 from monitor.storage.rounds import round_store
 from monitor.storage.rounds.round_store import Round
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 NO_ROUND = -1  # an id that no row has
 
@@ -39,7 +44,8 @@ NO_ROUND = -1  # an id that no row has
 class PlannedWindow:
     """A window as its plan sees it: the band of each stratum and where the rates come from.
 
-    ``checks`` is how many labels of columns people check besides.
+    ``checks`` is how many labels of columns people check besides. ``estimates`` are precision and
+    recall of the last closed round of the history with earlier rounds, as status shows them.
     """
 
     prospect: Prospect
@@ -47,6 +53,7 @@ class PlannedWindow:
     basis: str
     window: Window | None = None
     checks: int = 0
+    estimates: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +189,14 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
     prospect = prospect_of(seen.frame, existing, round_.settings, round_.seed)
     bands = bands_of([part.stratum for part in seen.frame.strata], round_.settings.sample)
     names = tuple(band.name for band in bands)
+    estimates: dict[str, float] = {}
     if existing is None:
         basis = PLAN_SOURCES[prospect.prior_rates.source]
     else:
         with context.database.read() as connection:
             earlier = round_store.closed_rounds(connection, seen.known.id) if seen.known else []
+            if earlier:
+                estimates = _shown_estimates(connection, earlier[-1])
         basis = earlier_rounds_text(len(earlier))
     checks = sum(each.items for each in checks_of(round_.settings.labeling).values())
     return PlannedWindow(
@@ -195,7 +205,18 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
         basis,
         round_.window,
         checks,
+        estimates,
     )
+
+
+def _shown_estimates(connection: Connection, round_: Round) -> dict[str, float]:
+    rows = estimate_store.read_estimates(connection, round_.id, round_.version)
+    shown = {metric: find_row(rows, metric, "pooled") for metric in ("precision", "recall")}
+    return {
+        metric: row.point
+        for metric, row in shown.items()
+        if row is not None and row.point is not None and 0 < row.point < 1
+    }
 
 
 def forecast_plan(

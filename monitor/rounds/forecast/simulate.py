@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from monitor.domain.errors import InputRefused
 from monitor.domain.settings import RoundSettings
@@ -14,11 +13,12 @@ from monitor.rounds.forecast.plan_window import PlannedWindow, scan_to_plan, two
 from monitor.rounds.sampling.plan import free_strata
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.prospect import Prospect
-from monitor.stats.detection.delay import Detection, detection, false_alarms
+from monitor.stats.detection.delay import Detection, alarms, detection, false_alarms
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.power import smallest_drops
 from monitor.stats.detection.scenario import Misses, Scenario
 
+_Stage: TypeAlias = tuple[str, Callable[[], Any]]  # a field of a forecast, and how to compute it
 _UNTESTED = ("scores", "nothing")  # rates that no label stands behind
 
 
@@ -46,8 +46,9 @@ class Drift:
 class Forecast:
     """A simulation of a monitor: quiet rounds, rounds at the limits, rounds after the drift.
 
-    ``quiet`` and ``at_limits`` are mean numbers of alarms in ``rounds`` rounds; ``after`` is None
-    where no drift was asked about; ``broken`` are the limits that it breaks. ``in_lowest_band`` is
+    ``quiet``, one number for each limit, and ``at_limits`` are mean numbers of alarms in ``rounds``
+    rounds; on the limits ``broken_before`` any drift they are true. ``after`` is None
+    without a drift; ``broken`` are the limits that it breaks. ``in_lowest_band`` is
     the same drift with the misses of its fall of recall all in the lowest band; None if recall
     does not fall or that cannot be. ``smallest`` are the smallest drops that are soon found.
     """
@@ -56,7 +57,8 @@ class Forecast:
     limits: tuple[Limit, ...]
     every: float
     rounds: int
-    quiet: float
+    quiet: tuple[float, ...]
+    broken_before: tuple[Limit, ...]
     at_limits: float | None
     drifted: Scenario | None
     broken: tuple[Limit, ...]
@@ -95,7 +97,10 @@ def expected_round(
     scenario = Scenario.of(prospect.size, plan.labels, prospect.is_flagged, rates)
     if prospect.uniform is not None:
         scenario = scenario.summed(planned.bands)
-    return ExpectedRound(scenario, plan, planned.basis)
+    for metric, point in planned.estimates.items():
+        scenario = scenario.moved(Limit(metric, point, "at_least"))
+    shown = ", at the estimates that status shows" if planned.estimates else ""
+    return ExpectedRound(scenario, plan, f"{planned.basis}{shown}")
 
 
 def _assumed(values: Mapping[str, Any], settings: RoundSettings) -> PlannedWindow:
@@ -117,41 +122,55 @@ def simulate_alerts(
     rounds: int,
     paths: int,
     seed: int,
+    track: Callable[[Sequence[_Stage]], Iterable[_Stage]] = iter,
 ) -> Forecast:
-    """Simulate the alerts of a monitor without and with a drift.
+    """Simulate the alerts of a monitor without and with a drift; ``track`` shows how far it is.
 
     Raises `InputRefused` if the drift is impossible from where the metrics are.
     """
     drifted = _drifted(expected.scenario, drift)
     edge = _at_limits(expected.scenario, limits)
-    alarms = partial(false_alarms, every=every, seed=seed, paths=paths, rounds=rounds)
-    play = partial(detection, limits=limits, every=every, seed=seed, paths=paths, rounds=rounds)
+    settings: dict[str, Any] = {"every": every, "seed": seed, "paths": paths, "rounds": rounds}
+
+    def play(after: Scenario) -> Detection:
+        return detection(expected.scenario, after, limits, **settings)
+
     broken = () if drifted is None else tuple(x for x in limits if drifted.breaks(x))
     lowest = _drifted(expected.scenario, drift, "in_lowest_band") if broken else None
+    stages: list[_Stage] = [
+        ("quiet", lambda: alarms(expected.scenario, limits, **settings)),
+        ("at_limits", lambda: edge and false_alarms(edge, limits, **settings)),
+        ("after", lambda: drifted and play(drifted)),
+        (
+            "alarms_after",
+            lambda: None if broken or not drifted else false_alarms(drifted, limits, **settings),
+        ),
+        ("in_lowest_band", lambda: lowest and play(lowest)),
+        ("smallest", lambda: detected_soon(expected, limits, every)),
+    ]
     return Forecast(
         expected=expected,
         limits=tuple(limits),
         every=every,
         rounds=rounds,
-        quiet=alarms(expected.scenario, limits),
-        at_limits=None if edge is None else alarms(edge, limits),
+        broken_before=tuple(x for x in limits if expected.scenario.breaks(x)),
         drifted=drifted,
         broken=broken,
-        after=None if drifted is None else play(expected.scenario, drifted),
-        alarms_after=None if drifted is None or broken else alarms(drifted, limits),
-        in_lowest_band=None if lowest is None else play(expected.scenario, lowest),
-        smallest=detected_soon(expected, limits, every),
+        **{name: compute() for name, compute in track(stages)},
     )
 
 
 def detected_soon(
     expected: ExpectedRound, limits: Sequence[Limit], every: float
 ) -> dict[str, dict[Misses, float | None]]:
-    """Find, for each limit from below, the smallest drop that is soon found in 8 of 10 cases."""
+    """Find the smallest drop that is soon found in 8 of 10 cases, for each limit that is kept.
+
+    Limits from above have none.
+    """
     return {
         limit.metric: smallest_drops(expected.scenario, limits, metric=limit.metric, every=every)
         for limit in limits
-        if limit.side == "at_least"
+        if limit.side == "at_least" and not expected.scenario.breaks(limit)
     }
 
 

@@ -89,7 +89,7 @@ def detection(
     watchers, fired, rng = _quiet(before, tuple(limits), every, seed, paths, quiet)
     return Detection(
         detected_within=_detected(watchers, after, limits, copy.deepcopy(rng), rounds),
-        false_alarms=fired / max(quiet, 1),
+        false_alarms=sum(fired) / max(quiet, 1),
         labels=before.labels,
         paths=paths,
     )
@@ -104,10 +104,9 @@ def false_alarms(
     paths: int = 1000,
     rounds: int = 52,
 ) -> float:
-    """Mean number of alarms in so many rounds in which nothing changes.
+    """Mean number of alarms in some rounds in which nothing changes and every limit is kept.
 
-    After an alarm the evidence starts anew at once. ``limits`` and ``every`` are as for
-    :func:`detection`.
+    It is the sum of :func:`alarms`, whose parameters it has.
 
     Examples
     --------
@@ -116,6 +115,33 @@ def false_alarms(
     >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
     >>> false_alarms(scenario, [Limit("precision", 0.8, "at_least")], paths=200) < 0.05
     True
+    """
+    return sum(alarms(scenario, limits, every=every, seed=seed, paths=paths, rounds=rounds))
+
+
+def alarms(
+    scenario: Scenario,
+    limits: Sequence[Limit],
+    *,
+    every: float = 52,
+    seed: int = 0,
+    paths: int = 1000,
+    rounds: int = 52,
+) -> tuple[float, ...]:
+    """Mean number of alarms on each limit in some rounds in which nothing changes.
+
+    On a limit that the scenario breaks they are true. After an alarm the evidence starts again at
+    once. ``limits`` and ``every`` are as for :func:`detection`.
+
+    Examples
+    --------
+    >>> from monitor.stats.detection.half_space import Limit
+    >>> from monitor.stats.detection.scenario import Scenario
+    >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
+    >>> limits = [Limit("precision", 0.8, "at_least"), Limit("recall", 0.8, "at_least")]
+    >>> kept, broken = alarms(scenario, limits, paths=200)
+    >>> kept < 0.05, broken > 10
+    (True, True)
     """
     return _quiet(scenario, tuple(limits), every, seed, paths, rounds)[1]
 
@@ -190,8 +216,8 @@ def _largest_drop(scenario: Scenario, metric: str, level: float, misses: Misses)
 @functools.lru_cache(maxsize=1)
 def _quiet(
     scenario: Scenario, limits: tuple[Limit, ...], every: float, seed: int, paths: int, rounds: int
-) -> tuple[Paths, float, np.random.Generator]:
-    """Watchers after quiet rounds, one more round learned before, their alarms per path, draws.
+) -> tuple[Paths, tuple[float, ...], np.random.Generator]:
+    """Watchers after quiet rounds, one more round learned before, alarms by limit, draws.
 
     A plan asks for the drops that each limit finds, all of them after the same rounds, so the
     last result is reused. Who draws or judges on takes a copy.
@@ -199,10 +225,10 @@ def _quiet(
     rng = np.random.default_rng(seed)
     watchers, window = Paths(limits, every, paths), scenario.window
     watchers.learn(window, _answers(scenario, rng, paths))
-    fired = sum(
-        int(watchers.close(window, _answers(scenario, rng, paths)).sum()) for _ in range(rounds)
-    )
-    return watchers, fired / paths, rng
+    fired = np.zeros(len(limits))
+    for _ in range(rounds):
+        fired += watchers.close(window, _answers(scenario, rng, paths)).mean(axis=1)
+    return watchers, tuple(fired.tolist()), rng
 
 
 def _detected(
