@@ -130,7 +130,9 @@ def test_check_says_which_limits_are_broken_now_and_which_drops_the_labels_can_f
 
     assert alerts(0.95).startswith("ok       alerts of mail: recall at least 0.95 is broken now (")
     told = alerts(0.3)
-    assert told.startswith("ok       alerts of mail: found within 4 rounds in 8 of 10 cases: recall")
+    assert told.startswith(
+        "ok       alerts of mail: found within 4 rounds in 8 of 10 cases: recall"
+    )
     assert "(200 labels a round; more by simulate)" in told
 
 
