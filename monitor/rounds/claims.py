@@ -1,4 +1,4 @@
-"""Long steps: they keep their claim alive, and let others scan while they only wait.
+"""Long steps: they keep their claim alive.
 
 A claim runs out, so that the round of a worker that vanished goes on elsewhere. A scan may take
 longer than that, so a thread renews the claim.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from threading import Semaphore
 from typing import TYPE_CHECKING
 
 import structlog
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 log = structlog.get_logger("monitor.service.loop")
 
 WORKERS = 4  # A source that hangs takes one; a scan may take memory, so there are not many
-ASKING = 16  # Rounds whose judge is asked, which takes long and no memory
 
 
 class MonitorPool:
@@ -45,8 +43,7 @@ class MonitorPool:
         self._advance = advance
         self._stop, self._news = stop, changes
         self._idle = ChangeDetector(running.application.database, running.application.clock)
-        self._pool = ThreadPoolExecutor(WORKERS + ASKING, thread_name_prefix="lane")
-        self._turns = Semaphore(WORKERS)
+        self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="lane")
         self._lock = threading.Lock()
         self._busy: set[str] = set()
         self._broken: str | None = None
@@ -85,8 +82,7 @@ class MonitorPool:
 
     def _one_after_another(self, checks: Sequence[MonitorScan], around: Around) -> None:
         for scan in checks:
-            with self._turns:
-                self._check(scan, around)
+            self._check(scan, around)
 
     def _check(self, scan: MonitorScan, around: Around) -> None:
         name = scan.context.settings.name

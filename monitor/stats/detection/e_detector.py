@@ -84,8 +84,6 @@ def log_e_factor(
     missing
         Items handed out without an answer, shape ``(H,)``: they count in favor of the limit.
 
-    Raises ValueError where sizes are estimated: ``random_shares`` has what those need.
-
     Examples
     --------
     >>> from monitor.stats.core.counts import Counts
