@@ -11,22 +11,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 
 from monitor.domain.census import Census
-from monitor.domain.crashpoint import outside
 from monitor.domain.errors import InputRefused, TryLater
-from monitor.domain.label_parts import AssignedLabeler, with_columns_of
-from monitor.domain.labels import Statement, current_answers
-from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refusal, Task
+from monitor.domain.label_parts import with_columns_of
+from monitor.domain.model import Collected, LabelEvent, Refusal, Task
 from monitor.domain.report import EstimateRow
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import restated_reason
 from monitor.presentation.restatements import (
     busy_text,
-    not_an_annotator_text,
     not_by_column_text,
     not_by_people_text,
     not_closed_text,
@@ -35,18 +32,28 @@ from monitor.presentation.restatements import (
 )
 from monitor.presentation.rounds import no_round_text
 from monitor.rounds import versions
-from monitor.rounds.censuses import changed_censuses
 from monitor.rounds.claims import claimed
 from monitor.rounds.classes import publish_classes
 from monitor.rounds.closing import retried
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation.alerts import read_stored_readings
 from monitor.rounds.estimation.batch import write_readings, write_versions
+from monitor.rounds.estimation.batch_estimates import estimate_batch
+from monitor.rounds.estimation.reading import read_batch
 from monitor.rounds.estimation.supplements import read_supplements
 from monitor.rounds.estimation.tally import classes_without_label
 from monitor.rounds.estimation.types import BatchEvidence, HistoryBatch
-from monitor.rounds.labels.collect import tasks_of_people
-from monitor.rounds.labels.endpoints import without_same_person
+from monitor.rounds.labels.new_labels import (
+    NewAnswers,
+    NewLabels,
+    labels_in_column,
+    labels_in_file,
+    new_answers,
+    readers_of_columns,
+    recounted,
+    with_answers,
+    withdrawn_labels,
+)
 from monitor.rounds.reporting.concerns import note_missing
 from monitor.storage.labels import census_store, label_store
 from monitor.storage.labels.round_labels import RoundLabels
@@ -110,42 +117,6 @@ class RestatedRound:
 
 
 @dataclass(frozen=True, slots=True)
-class NewLabels:
-    """Labels of some rounds as they are now: answers to tasks, and labels counted whole, by part.
-
-    ``refused`` are rows that were not taken, and rounds that cannot be counted again.
-    """
-
-    events: Mapping[int, Sequence[LabelEvent]]
-    censuses: Mapping[int, Mapping[int, Census]]
-    refused: tuple[Refusal, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class NewAnswers:
-    """What is to be stored of new labels: rows of label events, and censuses that changed."""
-
-    rows: Mapping[int, Sequence[dict[str, Any]]]
-    censuses: Mapping[int, Mapping[int, Census]]
-
-    @property
-    def rounds(self) -> set[int]:
-        """Rounds whose labels change."""
-        return {*self.rows, *self.censuses}
-
-    def count(self, round_id: int, before: Mapping[int, Census]) -> int:
-        """Count the answers of a round that change."""
-        of_censuses = self.censuses.get(round_id, {}).items()
-        return len(self.rows.get(round_id, ())) + sum(
-            census.changed_since(before[part]) for part, census in of_censuses
-        )
-
-    def revisions(self, round_id: int) -> int:
-        """Return by how much storing them raises the label revision of a round."""
-        return bool(self.rows.get(round_id)) + len(self.censuses.get(round_id, {}))
-
-
-@dataclass(frozen=True, slots=True)
 class RestateOutcome:
     """The rounds that get a new version, and rows of label files that were refused."""
 
@@ -203,108 +174,27 @@ def _changed_labels(
 ) -> NewLabels:
     """Read what the labels of some rounds are by today; nothing unless that was asked for."""
     by_people = [round_ for round_ in rounds if context.asks_people(round_.settings)]
-    by_column = [round_ for round_ in rounds if _by_column(context, round_)]
+    by_column = [round_ for round_ in rounds if readers_of_columns(context, round_)]
     events: defaultdict[int, list[LabelEvent]] = defaultdict(list)
     refused: list[Refusal] = []
     censuses: dict[int, dict[int, Census]] = {}
     if request.read_file is not None:
         if rounds and not by_people:
             raise InputRefused(not_by_people_text(context.settings.name))
-        read, rows = _in_file(context, request.read_file, by_people)
+        read, rows = labels_in_file(context, request.read_file, by_people)
         events.update(read)
         refused += rows
     if request.truth:
         if rounds and not by_column:
             raise InputRefused(not_by_column_text(context.settings.name))
-        for round_id, answers in _in_column(context, by_column).items():
+        for round_id, answers in labels_in_column(context, by_column).items():
             events[round_id] += answers
-        censuses, uncounted = _counted(context, by_column)
+        censuses, uncounted = recounted(context, by_column)
         refused += uncounted
     if request.without is not None:
-        for round_id, withdrawn in _withdrawn(context, rounds, request.without).items():
+        for round_id, withdrawn in withdrawn_labels(context, rounds, request.without).items():
             events[round_id] += withdrawn
     return NewLabels(events, censuses, tuple(refused))
-
-
-def _in_file(
-    context: MonitorContext,
-    read: Callable[[Mapping[str, Task]], Collected],
-    rounds: Sequence[Round],
-) -> tuple[dict[int, list[LabelEvent]], tuple[Refusal, ...]]:
-    """Read a label file; what it says counts from now on, whenever it was written."""
-    with context.database.read() as connection:
-        tasks = {round_.id: tasks_of_people(connection, context, [round_]) for round_ in rounds}
-    round_of = {key: round_id for round_id, round_tasks in tasks.items() for key in round_tasks}
-    all_tasks = {key: task for of in tasks.values() for key, task in of.items()}
-    collected = without_same_person(context, read(all_tasks))
-    events: defaultdict[int, list[LabelEvent]] = defaultdict(list)
-    for event in collected.events:
-        events[round_of[event.task_key]].append(replace(event, at=None))
-    return events, collected.refused
-
-
-def _in_column(context: MonitorContext, rounds: Sequence[Round]) -> dict[int, list[LabelEvent]]:
-    """Read the truth as it is now; a row that is gone takes no answer back."""
-    events: dict[int, list[LabelEvent]] = {}
-    for round_ in rounds:
-        with context.database.read() as connection:
-            tasks = label_store.all_tasks(connection, [round_.id])
-        answers: list[LabelEvent] = []
-        for one in _by_column(context, round_):
-            own = {key: task for key, task in tasks.items() if task.part == one.part}
-            with outside("collect"):
-                answers += one.labeler.collect(own, None).events
-        events[round_.id] = [
-            replace(event, at=None) for event in answers if event.kind is LabelKind.GIVEN
-        ]
-    return events
-
-
-def _counted(
-    context: MonitorContext, rounds: Sequence[Round]
-) -> tuple[dict[int, dict[int, Census]], list[Refusal]]:
-    """Count labels of rounds that are counted whole; returns what changed, and what cannot be."""
-    censuses: dict[int, dict[int, Census]] = {}
-    refused: list[Refusal] = []
-    for round_ in rounds:
-        changed, why = changed_censuses(context, round_, _by_column(context, round_))
-        refused += why
-        if changed:
-            censuses[round_.id] = changed
-    return censuses, refused
-
-
-def _by_column(context: MonitorContext, round_: Round) -> list[AssignedLabeler]:
-    """Labelers of a round that ask nobody, each by the settings that its items have today."""
-    now = {one.role: one.labeler for one in context.today if not one.labeler.asks_people}
-    return [
-        one._replace(labeler=now.get(one.role, one.labeler))
-        for one in context.labelers_of(round_.settings)
-        if not one.labeler.asks_people
-    ]
-
-
-def _withdrawn(
-    context: MonitorContext, rounds: Sequence[Round], annotator: str
-) -> dict[int, list[LabelEvent]]:
-    ids = [round_.id for round_ in rounds]
-    with context.database.read() as connection:
-        stored = label_store.all_statements(connection, ids)
-        tasks = {id_: label_store.all_tasks(connection, [id_]) for id_ in ids}
-    annotators = {
-        one.annotator for by_item in stored.values() for each in by_item.values() for one in each
-    }
-    if rounds and annotator not in annotators:
-        raise InputRefused(not_an_annotator_text(context.settings.name, annotator, annotators))
-    events: dict[int, list[LabelEvent]] = {}
-    for id_ in ids:
-        key_of = {task.item_id: key for key, task in tasks[id_].items() if task.slot == 1}
-        events[id_] = [
-            LabelEvent(key_of[item], annotator, None, kind=LabelKind.WITHDRAWN)
-            for item, statements in stored.get(id_, {}).items()
-            if item in key_of and annotator in current_answers(statements)
-        ]
-    return events
 
 
 def _restate_history(
@@ -319,7 +209,7 @@ def _restate_history(
     restated: list[RestatedRound] = []
 
     def act(claim: Claim) -> None:
-        changes = _changes(context, rounds, labels)
+        changes = new_answers(context, rounds, labels)
         changed = changes.rounds
         chosen = [round_ for round_ in rounds if request.names_rounds or round_.id in changed]
         if chosen:
@@ -351,7 +241,7 @@ def _read_batch(
             for each in rounds
         ]
         return counted, {
-            round_id: _with_statements(
+            round_id: with_answers(
                 replace(
                     of_round, censuses={**of_round.censuses, **changes.censuses.get(round_id, {})}
                 ),
@@ -360,7 +250,7 @@ def _read_batch(
             for round_id, of_round in labels.items()
         }
 
-    batch = versions.read_batch(context, chosen[0], revised=revised)
+    batch = read_batch(context, chosen[0], revised=revised)
     for member in batch.affected:
         if member.round.id in ids and classes_without_label(member.tally.strata):
             raise InputRefused(unlabeled_text(member.round.monitor, member.round.number))
@@ -382,7 +272,7 @@ def _publish(
     Evidence and alerts stay as they are, even if labels changed. Returns the rounds with
     their new versions; none if every number comes out as it was. ``dry_run`` writes nothing.
     """
-    estimates = versions.estimate_batch(context, batch)
+    estimates = estimate_batch(context, batch)
     with context.database.read() as connection:
         stored = census_store.read_censuses(connection, list(changes.censuses))
         outcome = [
@@ -468,38 +358,6 @@ def _freeze_columns(
         labeling = with_columns_of(round_.settings.labeling, context.settings.round.labeling)
         settings = round_.settings.model_copy(update={"labeling": labeling})
         round_transitions.replace_settings(connection, round_.id, settings)
-
-
-_FROM_FILES = "files"
-"""Whose labels these are, whoever labeled the round: a labeler that brings all that stands with it
-(`Collected.complete`) does not undo them."""
-
-
-def _changes(context: MonitorContext, rounds: Sequence[Round], labels: NewLabels) -> NewAnswers:
-    rows: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
-    with context.database.read() as connection:
-        for round_ in rounds:
-            of_round = labels.events.get(round_.id, ())
-            rows[round_.id] += label_store.new_rows(
-                connection, _FROM_FILES, of_round, context.clock()
-            )
-    ids = {round_.id for round_ in rounds}
-    censuses = {id_: of for id_, of in labels.censuses.items() if id_ in ids}
-    return NewAnswers({id_: of_round for id_, of_round in rows.items() if of_round}, censuses)
-
-
-def _with_statements(labels: RoundLabels, rows: Sequence[dict[str, Any]]) -> RoundLabels:
-    items = {item.id for item in labels.items}
-    answers = {item: list(statements) for item, statements in labels.said.items()}
-    checks = {one.id: one for one in labels.checks}
-    for row in rows:
-        item, answer = row["item_id"], None if row["answer"] is None else Answer(row["answer"])
-        statement = Statement(row["at"], row["annotator"], LabelKind(row["kind"]), answer)
-        if item in checks:  # people say of it how good the column is
-            checks[item] = checks[item].plus(statement)
-        elif item in items:
-            answers.setdefault(item, []).append(statement)
-    return replace(labels, said=answers, checks=tuple(checks.values()))
 
 
 def _same(before: Sequence[EstimateRow], after: Sequence[EstimateRow]) -> bool:

@@ -13,7 +13,8 @@ from sqlalchemy import text
 
 from monitor.domain.report import EstimateRow, RoundReport
 from monitor.domain.slots import slots_between
-from monitor.rounds import versions
+from monitor.rounds.estimation.batch_estimates import estimated
+from monitor.rounds.estimation.reading import read_batch
 from monitor.storage.database import Database
 from monitor.storage.labels import label_store
 from monitor.storage.labels.round_labels import read_labels
@@ -193,9 +194,7 @@ def estimates_can_be_computed_again(case):
     again = {
         round_id: estimate.rows
         for each in first.values()
-        for round_id, estimate in versions._estimated(
-            versions.read_batch(parts, each), each.slot
-        ).items()
+        for round_id, estimate in estimated(read_batch(parts, each), each.slot).items()
     }
     found = []
     with case.database.read() as connection:

@@ -5,7 +5,8 @@ from typing import Any
 from sqlalchemy import delete, event, update
 
 from monitor.domain.sample_settings import Bands, Cells, Sample
-from monitor.rounds import versions
+from monitor.rounds.estimation.batch_estimates import estimated
+from monitor.rounds.estimation.reading import read_batch
 from monitor.storage.results import past_counts
 from monitor.storage.results.estimate_store import read_counts
 from monitor.storage.tables import packed_counts
@@ -57,9 +58,9 @@ def arrays_of(past_round):
 
 def pooled_rows(scene, first):
     """What a full replay gives for a round and all after it: metric to low, point and high."""
-    batch = versions.read_batch(scene.context, scene.round(first))
+    batch = read_batch(scene.context, scene.round(first))
     return {
-        member.round.number: ends(versions._estimated(batch, scene.now)[member.round.id].rows)
+        member.round.number: ends(estimated(batch, scene.now)[member.round.id].rows)
         for member in batch.affected
     }
 

@@ -9,8 +9,11 @@ from monitor.cli.views.rounds_page import page_json
 from monitor.domain.alerting import AlertState
 from monitor.domain.errors import InputRefused, TryLater
 from monitor.domain.model import Answer
-from monitor.rounds import restating, versions
+from monitor.rounds import restating
+from monitor.rounds.estimation import batch_estimates
+from monitor.rounds.estimation.batch_estimates import estimated
 from monitor.rounds.estimation.estimate import estimate_round
+from monitor.rounds.estimation.reading import read_batch
 from monitor.rounds.estimation.supplements import read_supplements
 from monitor.rounds.round_page import read_page
 from monitor.storage.rounds import round_claims
@@ -159,7 +162,7 @@ def test_a_round_that_is_open_while_older_ones_are_restated_finds_the_same_evide
 def log_e_of(scene, number):
     """What a round's labels say by now about each limit, before anything is written of it."""
     round_ = scene.round(number)
-    estimates = versions._estimated(versions.read_batch(scene.context, round_), scene.now)
+    estimates = estimated(read_batch(scene.context, round_), scene.now)
     return {r.limit.metric: pytest.approx(list(r.log_e)) for r in estimates[round_.id].readings}
 
 
@@ -226,7 +229,7 @@ def narrower(monkeypatch):
         ]
         return replace(found, rows=rows)
 
-    monkeypatch.setattr(versions, "estimate_round", other)
+    monkeypatch.setattr(batch_estimates, "estimate_round", other)
 
 
 def test_a_preview_says_what_would_come_out_and_writes_nothing(good):

@@ -108,7 +108,7 @@ def translated(name: str, statement: str) -> str:
     meaning = _of_sql_server if name == "mssql" else _in_duckdb
     for node in reversed([*tree.walk()]):  # the innermost first
         node.replace(meaning(node))
-    return tree.sql("duckdb", unsupported_level=ErrorLevel.RAISE)
+    return str(tree.sql("duckdb", unsupported_level=ErrorLevel.RAISE))
 
 
 class _Connection:

@@ -1,0 +1,120 @@
+"""Reading one state of the store: a round with its history, as labeled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from monitor.domain.label_parts import checks_of
+from monitor.domain.labels import corrected_evidence_label, evidence_label
+from monitor.domain.state import RoundState
+from monitor.rounds.context import MonitorContext
+from monitor.rounds.estimation.batch import read_unrestated
+from monitor.rounds.estimation.label_errors import checked_labels
+from monitor.rounds.estimation.tally import Tally
+from monitor.rounds.estimation.types import HistoryBatch, Member
+from monitor.stats.detection.blocks import BLOCKS
+from monitor.storage.database import in_chunks
+from monitor.storage.labels import check_store
+from monitor.storage.labels.check_store import PastChecks
+from monitor.storage.labels.round_labels import RoundLabels, read_all_labels, read_recurring
+from monitor.storage.results import estimate_store
+from monitor.storage.results.past_counts import PastRound, read_past
+from monitor.storage.results.restatement_store import read_restated
+from monitor.storage.rounds import round_store
+from monitor.storage.rounds.round_store import Round
+from monitor.storage.samples import frame_store
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    Labels = dict[int, RoundLabels]
+    """Labels of rounds, by their id."""
+
+
+def read_batch(
+    context: MonitorContext,
+    this_round: Round,
+    *,
+    round_labels: RoundLabels | None = None,
+    revised: Callable[[list[Round], Labels], tuple[list[Round], Labels]] | None = None,
+) -> HistoryBatch:
+    """Read a round and all later ones of its history, as labeled, or as ``revised`` has them."""
+    if this_round.history_id is None:
+        message = f"round {this_round.id} was not drawn, so it has no history to publish into"
+        raise AssertionError(message)
+    with context.database.read() as connection:
+        history, store_id = frame_store.read_history_here(connection, this_round.history_id)
+        past = read_past(connection, history.id, before=this_round.slot)
+        # Read again here: whoever published meanwhile gave the due round a later version too.
+        rounds = round_store.rounds_from(connection, history.id, this_round)
+        stored = estimate_store.read_counts(connection, [round_.id for round_ in rounds])
+        changed_ids = [each.id for each in past if each.is_changed]
+        changed = round_store.read_rounds(connection, changed_ids) if changed_ids else []
+        labels = _read_labels(connection, [*changed, *rounds], rounds[0], round_labels)
+        restated = read_restated(connection, monitor_id=this_round.monitor_id)
+        unrestated = read_unrestated(connection, restated)
+        recurring = read_recurring(connection, rounds)
+        past_checks: dict[int, PastChecks] = {}
+        if any(checks_of(round_.settings.labeling) for round_ in rounds):
+            past_checks = in_chunks(connection, [each.id for each in past], check_store.read_past)
+    if revised is not None:
+        rounds, labels = revised(rounds, labels)
+    return HistoryBatch(
+        store_id=store_id,
+        history=history,
+        earlier=tuple(_earlier(each, labels) for each in past),
+        affected=tuple(
+            Member(
+                round_,
+                _labeled_tally(labels[round_.id])
+                if round_.is_changed
+                else Tally(stored[round_.id]),
+                max(round_.version, round_.settings.shown_version) + 1,
+            )
+            for round_ in rounds
+        ),
+        evidence={
+            round_.id: evidence_tallies(round_, labels[round_.id].without(recurring[round_.id]))
+            for round_ in rounds
+        },
+        labels=labels,
+        recurring=recurring,
+        past=tuple(past),
+        stored=Tally(stored[this_round.id]) if this_round.id in stored else None,
+        restated=restated,
+        unrestated=unrestated,
+        checked=checked_labels(
+            rounds, labels, [past_checks[each.id] for each in past if each.id in past_checks]
+        ),
+    )
+
+
+def _earlier(past: PastRound, labels: Mapping[int, RoundLabels]) -> PastRound:
+    """Count an earlier round: as stored, or from its labels where they changed since."""
+    if not past.is_changed:
+        return past
+    now = _labeled_tally(labels[past.id])
+    return replace(past, counts=now.counts, missing=now.missing)
+
+
+def _read_labels(
+    connection: Connection, rounds: list[Round], due: Round, round_labels: RoundLabels | None
+) -> dict[int, RoundLabels]:
+    """Read the labels of some rounds, of the due one only if they changed since then."""
+    if round_labels is None or round_labels.label_revision != due.label_revision:
+        return read_all_labels(connection, rounds)
+    others = [round_ for round_ in rounds if round_.id != due.id]
+    return {due.id: round_labels} | read_all_labels(connection, others)
+
+
+def evidence_tallies(round_: Round, labels: RoundLabels) -> tuple[Tally, ...]:
+    """Count the labels of a round as evidence does, up to each block."""
+    closed = round_.state is RoundState.CLOSED
+    label_of = corrected_evidence_label if closed else evidence_label
+    return tuple(Tally(tuple(block)) for block in labels.by_block(label_of, blocks=BLOCKS))
+
+
+def _labeled_tally(labels: RoundLabels) -> Tally:
+    return Tally(tuple(labels.counts()))
