@@ -7,7 +7,7 @@ beside its unit and its reason, and the reference of the config is made of these
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
@@ -132,83 +132,36 @@ class MonitorConfig(Settings):
 
     @model_validator(mode="after")
     def _settings_fit_together(self) -> MonitorConfig:
-        for conflicts in (
-            self._strata_without_scores,
-            self._judge_conflicts,
-            self._labeler_conflicts,
-            self._uncountable_labels,
-            self._conflicts_by_labeler,
-        ):
-            for setting, why in conflicts():
+        for (setting, fact), why in EXCLUSIONS.items():
+            if FACTS[setting](self) and FACTS[fact](self):
                 raise SettingRefused(setting=setting, why=why)
+        if self.judge is not None and (why_not := self.source.why_no_judge(self.judge)):
+            raise SettingRefused(setting="judge", why=why_not)
+        for where, labeling in labelers_of(self.labeling):
+            is_elsewhere = not isinstance(labeling, ColumnSettings) or labeling.paths
+            if not (is_elsewhere or self.source.has_truths):
+                raise SettingRefused(setting=f"{where}.path", why=NO_TRUTHS)
         self.source.judge_by(self.judge)
         return self
-
-    def _strata_without_scores(self) -> Iterator[tuple[str, str]]:
-        for name, least in (("bands", ONE_BAND), ("cells", ONE_CELL)):
-            requested, provided = name in self.sample.model_fields_set, getattr(self.sample, name)
-            if requested and not self.source.has_scores and provided not in (None, least):
-                yield (
-                    f"sample.{name}",
-                    f"the source has no score to cut {name} by; leave {name} out, or name "
-                    "the column in source.columns.score",
-                )
-
-    def _judge_conflicts(self) -> Iterator[tuple[str, str]]:
-        judge = self.judge
-        if judge is None:
-            for limit in self.limits.on_judge():
-                why = "the monitor has no judge whose rate could be limited"
-                yield f"limits.{limit.metric}", why
-            return
-        if why_not := self.source.why_no_judge(judge):
-            yield "judge", why_not
-        if self._is_truth(judge.column):
-            why = f"{judge.column!r} is labeling.value, the truth; a judge is another opinion"
-            yield "judge", why
 
     def _column(self, role: str) -> Any:
         return getattr(getattr(self.source, "columns", None), role, None)
 
-    def _is_truth(self, column: str) -> bool:
-        """Whether labels are read from this column of the predictions themselves."""
+    def _is_judged_by_labels(self) -> bool:
+        """Whether labels are read from the judge's column of the predictions themselves."""
         table, paths = getattr(self.source, "table", None), getattr(self.source, "paths", ())
         return any(
             isinstance(labeling, ColumnSettings)
-            and labeling.value == column
+            and labeling.value == getattr(self.judge, "column", None)
             and labeling.table in {None, table}
             and {*labeling.paths} <= {*paths}
             for _, labeling in labelers_of(self.labeling)
         )
 
-    def _labeler_conflicts(self) -> Iterator[tuple[str, str]]:
-        if getattr(self.labeling, "checks", None):
-            yield (
-                "labeling.checks",
-                "nobody is asked; write labeling as {flagged: ..., passed: ..., checks: ...}: this "
-                'column under both classes, and {kind: page, question: "..."} under checks',
-            )
-
-    def _uncountable_labels(self) -> Iterator[tuple[str, str]]:
-        if self.sample.max_labels == "all" and (why := self._why_not_all()):
-            yield "sample.max_labels", f"all {why}; give a number"
-
-    def _why_not_all(self) -> str | None:
-        if not isinstance(self.labeling, ColumnSettings):
-            return "is for one labeler of kind column, whose labels cost nothing"
-        if self.classes is not None:
-            return "is not for a block of classes, whose averages are computed from drawn items"
-        if self.source.challenged_by is not None:
-            return "leaves no items by which a challenger could be compared"
-        if self._column("released") is not None:
-            return "counts flagged items that were not released, whose outcome nobody can observe"
-        return None
-
-    def _conflicts_by_labeler(self) -> Iterator[tuple[str, str]]:
-        for where, labeling in labelers_of(self.labeling):
-            by_column = isinstance(labeling, ColumnSettings) and not labeling.paths
-            if by_column and not self.source.has_truths:
-                yield f"{where}.path", NO_TRUTHS
+    def _cuts(self, name: str, least: Bands | Cells) -> bool:
+        """Whether the config asks for more than one band or cell of a class."""
+        is_set = name in self.sample.model_fields_set
+        return is_set and getattr(self.sample, name) not in (None, least)
 
     def settings(self) -> MonitorSettings:
         """Return what the rounds need, without secrets or places."""
@@ -236,6 +189,60 @@ class MonitorConfig(Settings):
             ),
         )
 
+
+FACTS: dict[str, Callable[[MonitorConfig], bool]] = {
+    "sample.bands": lambda monitor: monitor._cuts("bands", ONE_BAND),
+    "sample.cells": lambda monitor: monitor._cuts("cells", ONE_CELL),
+    "limits.judge_tpr": lambda monitor: "judge_tpr" in monitor.limits.bounds,
+    "limits.judge_fpr": lambda monitor: "judge_fpr" in monitor.limits.bounds,
+    "sample.max_labels": lambda monitor: monitor.sample.max_labels == "all",
+    "labeling.checks": lambda monitor: getattr(monitor.labeling, "checks", None) is not None,
+    "judge": lambda monitor: monitor.judge is not None,
+    "no score": lambda monitor: not monitor.source.has_scores,
+    "no judge": lambda monitor: monitor.judge is None,
+    "labels of the judge": lambda monitor: monitor._is_judged_by_labels(),
+    "one column": lambda monitor: isinstance(monitor.labeling, ColumnSettings),
+    "another labeler": lambda monitor: not isinstance(monitor.labeling, ColumnSettings),
+    "classes": lambda monitor: monitor.classes is not None,
+    "challenger": lambda monitor: monitor.source.challenged_by is not None,
+    "released": lambda monitor: monitor._column("released") is not None,
+}
+"""What may hold of a monitor: that it has a setting, by its name, or something else."""
+
+_NO_SCORE = (
+    "the source has no score to cut {0} by; leave {0} out, or name the column in "
+    "source.columns.score"
+)
+_NO_JUDGE = "the monitor has no judge whose rate could be limited"
+
+EXCLUSIONS = {
+    ("sample.bands", "no score"): _NO_SCORE.format("bands"),
+    ("sample.cells", "no score"): _NO_SCORE.format("cells"),
+    ("limits.judge_tpr", "no judge"): _NO_JUDGE,
+    ("limits.judge_fpr", "no judge"): _NO_JUDGE,
+    ("judge", "labels of the judge"): (
+        "its column is labeling.value, the truth; a judge is another opinion"
+    ),
+    ("labeling.checks", "one column"): (
+        "nobody is asked; write labeling as {flagged: ..., passed: ..., checks: ...}: this "
+        'column under both classes, and {kind: page, question: "..."} under checks'
+    ),
+    ("sample.max_labels", "another labeler"): (
+        "all is for one labeler of kind column, whose labels cost nothing; give a number"
+    ),
+    ("sample.max_labels", "classes"): (
+        "all is not for a block of classes, whose averages are computed from drawn items; give a "
+        "number"
+    ),
+    ("sample.max_labels", "challenger"): (
+        "all leaves no items by which a challenger could be compared; give a number"
+    ),
+    ("sample.max_labels", "released"): (
+        "all counts flagged items that were not released, whose outcome nobody can observe; give "
+        "a number"
+    ),
+}
+"""Why a monitor cannot have a setting where a fact holds, and what to do."""
 
 _OF_MONITOR = (
     *("model", "schedule", "pooling", "limits", "bad_rows_max", "hooks"),
