@@ -3,7 +3,9 @@
 import re
 from datetime import timedelta
 
-from tests.cli.workplace import PEOPLE
+import pytest
+
+from tests.cli.workplace import COLUMN, PEOPLE
 
 DAY = timedelta(days=1)
 
@@ -57,10 +59,10 @@ def test_a_backfill_that_asks_people_says_what_it_waits_for(place):
     first, second = done.out.splitlines()
     assert first.startswith("mail: 2 of 2 windows opened, due ")
     assert first.endswith(" UTC: 2 labeling")
-    assert second.startswith("mail: 2 rounds waiting for 80 answers of people by 2")
+    assert second.startswith("mail: 80 items wait for people until 2")
     assert second.endswith(
-        f"; the task files stand in {place.folder}/labels, filled copies go into "
-        f"{place.folder}/labels/filled; then run: pr-monitor run-once"
+        f" UTC: fill copies of the files in {place.folder}/labels and put them into "
+        f"{place.folder}/labels/filled; then run pr-monitor run-once"
     )
     assert len(list((place.folder / "labels").glob("*.csv"))) == 2
 
@@ -131,3 +133,34 @@ def test_before_any_round_has_closed_it_says_so(asked):
     assert asked.run("report", 1).err == (
         "pr-monitor: round 1 of mail has no report yet: it is labeling\n"
     )
+
+
+def test_the_first_run_of_a_column_names_the_backfill_of_earlier_windows_once(place):
+    place.config(COLUMN)
+
+    first, second = place.run("run-once"), place.run("run-once")
+
+    hint = next(line for line in first.lines if "pr-monitor backfill" in line)
+    assert hint.startswith("mail: 2 earlier windows can run now: pr-monitor backfill --from 2")
+    assert "pr-monitor backfill" not in second.out
+    command = hint.partition("pr-monitor ")[2].split()
+    assert place.run(*command).out.startswith("mail: 2 of 3 windows filled")
+
+
+@pytest.mark.parametrize(
+    ("labeling", "opens"),
+    [
+        (PEOPLE, "fill copies of the files in {folder}/labels and put them into {folder}/labels"),
+        ("{kind: page, question: 'Travel?'}", "pr-monitor label opens the page"),
+    ],
+)
+def test_run_once_says_how_many_items_wait_for_people_and_what_opens_them(place, labeling, opens):
+    place.config(labeling=labeling)
+
+    drawn, again = place.run("run-once"), place.run("run-once")
+
+    wanted = f"mail: 40 items wait for people: {opens.format(folder=place.folder)}"
+    assert drawn.lines[-1].startswith(wanted)
+    assert again.lines[-1] == drawn.lines[-1]
+    assert drawn.lines[-1].endswith("; then run pr-monitor run-once")
+    assert "backfill" not in drawn.out

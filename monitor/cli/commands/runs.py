@@ -26,7 +26,6 @@ from monitor.cli.common import (
 from monitor.cli.views.printing import echo, echo_error, echo_json, with_progress
 from monitor.domain.errors import InputRefused, MonitorError, SourceRefused
 from monitor.domain.state import RoundState
-from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext
@@ -82,7 +81,8 @@ def run_once(
         if json:
             echo_json(pass_json(result, moved))
         else:
-            echo_pass(application, monitors, result, moved)
+            new = {name for name, marks_before in previous.items() if not marks_before}
+            echo_pass(application, monitors, result, moved, new)
         if metrics_file is not None:
             _write_metrics(metrics_file, application, monitors, result)
         code = result.exit_code if slot is None else _slot_exit_code(application, result, slot)
@@ -256,6 +256,8 @@ def _round_at(context: MonitorContext, slot: datetime) -> Round | None:
 def _backfill_sentences(
     context: MonitorContext, slots: Sequence[datetime], rounds: Sequence[Round]
 ) -> Iterator[str]:
+    from monitor.cli.views.passes import people_sentence
+
     name = context.settings.name
     if not rounds:
         why = "rounds that ended before stay as they are"
@@ -270,32 +272,5 @@ def _backfill_sentences(
         f"{name}: {len(rounds)} of {len(slots)} windows {done}, due {minute(rounds[0].slot)} to "
         f"{minute(rounds[-1].slot)} UTC: {states}"
     )
-    if waiting and context.asks_people(context.settings.round):
-        yield f"{name}: {_what_people_do(context, waiting)}"
-
-
-def _what_people_do(context: MonitorContext, waiting: Sequence[Round]) -> str:
-    from monitor.labeling.files import FilesLabeler
-    from monitor.labeling.page import PageLabeler
-    from monitor.rounds.open_rounds import open_rounds
-
-    numbers = {round_.number for round_ in waiting}
-    with context.database.read() as connection:
-        rounds = [
-            round_
-            for round_ in open_rounds(connection, context.settings.name)
-            if round_.round in numbers
-        ]
-    missing = sum(round_.wanted - round_.answered for round_ in rounds)
-    deadlines = [at for round_ in waiting if (at := round_.people_deadline) is not None]
-    by = f" by {minute(min(deadlines))} UTC" if deadlines else ""
-    needs = f"{plural(len(waiting), 'round')} waiting for {plural(missing, 'answer')} of people{by}"
-    hints = []
-    for labeler in [one.labeler for one in context.today]:
-        if isinstance(labeler, PageLabeler):
-            hints.append("they label with pr-monitor label")
-        elif isinstance(labeler, FilesLabeler):
-            hints.append(
-                f"the task files stand in {labeler.folder}, filled copies go into {labeler.filled}"
-            )
-    return "; ".join([needs, *dict.fromkeys(hints), "then run: pr-monitor run-once"])
+    if waiting and (sentence := people_sentence(context, waiting)):
+        yield f"{name}: {sentence}"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from monitor.cli.common import minute
 from monitor.cli.views.printing import echo, echo_error
-from monitor.domain.slots import slots_after
+from monitor.domain.errors import MonitorError
+from monitor.domain.slots import slots_after, window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.numbers import plural
 from monitor.presentation.status import until_text
@@ -16,6 +18,9 @@ from monitor.rounds.context import gives_up_at
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from monitor.domain.ports import Labeler
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.open_rounds import OpenRound
     from monitor.service.loop import Pass
@@ -61,8 +66,12 @@ def echo_pass(
     monitors: Sequence[MonitorContext],
     result: Pass,
     moved: dict[str, list[Round]],
+    new: Collection[str],
 ) -> None:
-    """Print what a pass did; what went wrong goes to standard error."""
+    """Print what a pass did; what went wrong goes to standard error.
+
+    ``new`` are the monitors that had no round before.
+    """
     from monitor.rounds.open_rounds import all_open_rounds
 
     with application.database.read() as connection:
@@ -76,7 +85,62 @@ def echo_pass(
         if not moved[name]:
             for sentence in _still(context, waiting.get(name, []), is_stated=name in result.errors):
                 echo(f"{name}: {sentence}", indent="  ")
+        for hint in _hints(context, moved[name], is_new=name in new):
+            echo(f"{name}: {hint}", indent="  ")
     echo_failures(result)
+
+
+def _hints(context: MonitorContext, moved: Sequence[Round], *, is_new: bool) -> Iterator[str]:
+    """Return what people can do next: answer items, or run past windows of a new monitor."""
+    if sentence := people_sentence(context):
+        yield sentence
+    if is_new and moved and not context.asks_people(context.settings.round):
+        with suppress(MonitorError):  # which the round itself reports
+            yield from _backfill_hint(context, {round_.slot for round_ in moved})
+
+
+def people_sentence(context: MonitorContext, rounds: Sequence[Round] = ()) -> str | None:
+    """Return how many items wait for people, where, and the first deadline of some rounds.
+
+    None if no item waits.
+    """
+    from monitor.rounds.labels.collect import unanswered
+
+    items = len(unanswered(context)) + len(unanswered(context, slot=2))
+    if not items:
+        return None
+    deadlines = [at for round_ in rounds if (at := round_.people_deadline) is not None]
+    by = f" until {minute(min(deadlines))} UTC" if deadlines else ""
+    asking = [one.labeler for one in context.today if one.labeler.asks_people]
+    places = "; ".join(dict.fromkeys(map(_opened_by, asking)))
+    waits = "1 item waits" if items == 1 else f"{items:,} items wait"
+    return f"{waits} for people{by}: {places}; then run pr-monitor run-once"
+
+
+def _opened_by(labeler: Labeler) -> str:
+    from monitor.labeling.files import FilesLabeler
+    from monitor.labeling.page import PageLabeler
+
+    if isinstance(labeler, PageLabeler):
+        return "pr-monitor label opens the page"
+    if isinstance(labeler, FilesLabeler):
+        return f"fill copies of the files in {labeler.folder} and put them into {labeler.filled}"
+    return f"label in {getattr(labeler, 'location', labeler.name)}"
+
+
+def _backfill_hint(context: MonitorContext, done: Collection[datetime]) -> Iterator[str]:
+    """Return the command that runs the windows before the first round, if there are any."""
+    from monitor.rounds.run import backfill_slots
+
+    span, schedule = context.source.span(), context.settings.round.schedule
+    slots = [] if span is None else backfill_slots(context, span[0])
+    earlier = [slot for slot in slots if slot not in done]
+    if earlier:
+        start = window_of(schedule, earlier[0]).start
+        yield (
+            f"{plural(len(earlier), 'earlier window')} can run now: pr-monitor backfill --from "
+            f"{start:%Y-%m-%dT%H:%MZ} -m {context.settings.name}"
+        )
 
 
 def echo_failures(result: Pass) -> None:

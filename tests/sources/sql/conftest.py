@@ -61,7 +61,7 @@ def pytest_generate_tests(metafunc):
         if any(getattr(one, "in_files", False) for one in marked):
             places.append("duckdb")
         if any(getattr(one, "is_transpiled", False) for one in marked):
-            places += TRANSPILED
+            places += [pytest.param(name, marks=pytest.mark.slow) for name in TRANSPILED]
         metafunc.parametrize("place", places, indirect=True)
 
 
