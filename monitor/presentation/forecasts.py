@@ -43,6 +43,18 @@ def assured_text(
     )
 
 
+def unanswered_text(recall_lost: float) -> str:
+    """Return what one answer that cannot be given costs, before anybody is asked.
+
+    >>> unanswered_text(0.0491)
+    'each passed item answered "cannot tell" lowers the low end of recall by about 4.9 points'
+    """
+    return (
+        'each passed item answered "cannot tell" lowers the low end of recall by about '
+        f"{100 * recall_lost:.2g} points"
+    )
+
+
 def plausible_text(plausible: PlausibleScores, assured: Mapping[str, float]) -> str:
     """Describe what a plan by scores assumes, and what it may come to where that is wrong.
 

@@ -11,7 +11,8 @@ from monitor.drawing.legend import Key
 from monitor.drawing.panel import Box, Panel
 from monitor.drawing.scales import Linear, Log
 from monitor.drawing.svg import QUIET, picture, text_at
-from monitor.presentation.forecasts import plausible_text
+from monitor.presentation.forecasts import plausible_text, unanswered_text
+from monitor.presentation.numbers import capital
 from monitor.presentation.reasons import plan_note
 from monitor.presentation.table import Table
 from monitor.results.result import Picture, Result
@@ -141,6 +142,8 @@ def sentences(forecast: PlanForecast) -> list[str]:
     gives = f" give {_widths(plan.margins)}" if plan.margins else ""
     lines = [f"{plan.total:,} labels{cost}{gives}."]
     lines += _shares(forecast)
+    if plan.margins and (lost := forecast.planned.prospect.recall_lost(plan.labels)):
+        lines.append(f"{capital(unanswered_text(lost))}.")
     assurance = forecast.outlook.assurance
     if plan.assured:
         assured = [f"{name} {plan.assured[name]:.2f}" for name in METRICS if name in plan.assured]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import monitor
-from tests.cli.workplace import PEOPLE
+from tests.cli.workplace import COLUMN, PEOPLE
 from tests.drawing import looking
 
 ASSUMED = "plan --precision .79 --recall .67 --flagged-rate .044 --size 1000000"
@@ -25,6 +25,8 @@ def test_assumed_values_need_neither_config_nor_data(bare):
     )
     assert "To be within that with probability 0.8 would take 4,885." in done.lines
     assert "Every item" not in done.out
+    unanswered = 'Each passed item answered "cannot tell" lowers the low end of recall by about '
+    assert any(line.startswith(unanswered) for line in done.lines)
     assert ["+-5 %", "4,885", "6,748"] in [line.rsplit(maxsplit=2) for line in done.lines]
     assert [path.name for path in bare.folder.iterdir()] == ["monitor.db"]
 
@@ -90,13 +92,27 @@ def test_a_plan_by_scores_says_what_it_assumes_and_what_it_may_come_to(place):
         assert 0 <= least <= found["assured"][metric] <= most <= 1
 
 
+REFERENCE = ("    labeling", "    reference: {tp: 40, fp: 10, fn: 20, tn: 930}\n    labeling")
+
+
+@pytest.mark.parametrize(("labeling", "is_told"), [(PEOPLE, True), (COLUMN, False)])
+def test_check_tells_before_people_label_what_an_answer_cannot_tell_costs(
+    place, labeling, is_told
+):
+    place.config(labeling, reference=REFERENCE)
+
+    lines = place.run("check").lines
+
+    told = 'ok       answers of mail: each passed item answered "cannot tell" lowers the low end of'
+    assert any(line.startswith(told) for line in lines) == is_told
+
+
 def test_with_a_reference_the_plan_rests_on_it(place):
-    reference = ("    labeling", "    reference: {tp: 40, fp: 10, fn: 20, tn: 930}\n    labeling")
-    place.config(PEOPLE, reference=reference)
+    place.config(PEOPLE, reference=REFERENCE)
 
     found = place.as_json("plan", "mail", "--margin", ".2")
 
-    place.config(PEOPLE, reference=reference, bands=BANDS)
+    place.config(PEOPLE, reference=REFERENCE, bands=BANDS)
     banded = place.as_json("plan")
     assert found["basis"] == "the labeled reference"
     assert banded["basis"] == "the reference matrix, spread evenly over the bands"

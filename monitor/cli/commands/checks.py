@@ -22,7 +22,7 @@ from monitor.domain.people import Role
 from monitor.domain.ports import Checkable
 from monitor.labeling.column import ColumnLabeler
 from monitor.labeling.page_settings import PageSettings
-from monitor.presentation.forecasts import assured_text, smallest_drop_texts
+from monitor.presentation.forecasts import assured_text, smallest_drop_texts, unanswered_text
 from monitor.rounds.forecast.simulate import detected_soon, expected_round
 from monitor.rounds.opening.removed_monitors import removed_monitors
 from monitor.rounds.opening.setting_changes import pending_changes
@@ -104,7 +104,8 @@ def _models(application: Application) -> Iterator[Check]:
 def _forecast(context: MonitorContext) -> Iterator[Check]:
     """Return the assurance of the next rounds, and the drops that their labels can find."""
     settings, name = context.settings.round, context.settings.name
-    if not settings.limits.bounds and not settings.sample.margin.wanted():
+    is_asked = context.asks_people(settings)
+    if not (settings.limits.bounds or settings.sample.margin.wanted() or is_asked):
         return
     try:
         upcoming = expected_round(context)
@@ -113,6 +114,8 @@ def _forecast(context: MonitorContext) -> Iterator[Check]:
     for what, line in (("plan", plan_line(upcoming)), ("alerts", alerts_line(context, upcoming))):
         if line is not None:
             yield Check(f"{what} of {name}", line)
+    if is_asked and upcoming.recall_lost:
+        yield Check(f"answers of {name}", unanswered_text(upcoming.recall_lost))
 
 
 def plan_line(upcoming: ExpectedRound) -> str | None:

@@ -32,6 +32,7 @@ class ExpectedRound:
     scenario: Scenario
     plan: Allocation
     source: str
+    recall_lost: float  # by one passed item without an answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,8 @@ def expected_round(
     for metric, point in planned.estimates.items():
         scenario = scenario.moved(Limit(metric, point, "at_least"))
     shown = ", at the estimates that status shows" if planned.estimates else ""
-    return ExpectedRound(scenario, plan, f"{planned.basis}{shown}")
+    lost = prospect.recall_lost(plan.labels)
+    return ExpectedRound(scenario, plan, f"{planned.basis}{shown}", lost)
 
 
 def _assumed(values: Mapping[str, Any], settings: RoundSettings) -> PlannedWindow:

@@ -168,6 +168,28 @@ class Prospect:
             most=np.array([self.available[of].sum() for of in classes], dtype=np.int64),
         )
 
+    def recall_lost(self, labels: Ints) -> float:
+        r"""By how much one passed item without an answer lowers the low end of recall, on average.
+
+        .. math:: R - \frac{T}{T/R + N_0/n_0} = R \, \frac{N_0/n_0}{T/R + N_0/n_0}
+
+        with true positives :math:`T`, recall :math:`R`, and :math:`N_0` passed items of which
+        :math:`n_0` have a label: worst-case bounds take the item for a positive, and each label
+        stands for :math:`N_0/n_0` items. 0 without a passed label.
+
+        Examples
+        --------
+        >>> window = Prospect.assumed(precision=0.8, recall=0.6, flagged_rate=0.03, size=100_000)
+        >>> round(window.recall_lost(np.array([200, 200])), 3)
+        0.065
+        """
+        passed = int(labels[~self.is_flagged].sum())
+        if not passed:
+            return 0.0
+        stands_for = float(self.size[~self.is_flagged].sum()) / passed
+        positives = float((self.size * self.prior_rates.rate).sum())
+        return self.expected["recall"] * stands_for / (positives + stands_for)
+
     def judged(self, tpr: ArrayLike, fpr: ArrayLike) -> Prospect:
         r"""Return the same window where the verdict of an assumed judge cuts each stratum in two.
 
