@@ -41,8 +41,8 @@ LIMIT_CHANGED = "its limit was changed or removed in the config"
 
 _NO_EVIDENCE: dict[str | None, str] = {
     EvidenceState.ALERT_OPEN: "alert open, no evidence is gathered",
-    EvidenceState.LEARNING: "this round only learns (e = 1), since no earlier round and no "
-    "reference is there to compare it with; `reference` in the config lets the first round count",
+    EvidenceState.LEARNING: "this round only learns: it has no earlier round and no `reference` "
+    "in the config to compare it with",
     EvidenceState.SILENT: "this round says nothing about it (e = 1): none of its answers could "
     "count against it",
     EvidenceState.OTHER_VERSION: "read by another version of the program, whose evidence stays",

@@ -33,15 +33,35 @@ def next_round_line(slot: datetime) -> str:
 
 
 def open_round_line(
-    number: int, slot: datetime, *, answered: int, expected: int, deadline: datetime | None
+    number: int,
+    slot: datetime,
+    *,
+    answered: int,
+    expected: int,
+    deadline: datetime | None,
+    missing_means: str = "unanswered",
 ) -> str:
     """Return how many answers a round has, or without a deadline that it is not drawn yet."""
     begin = f"round {number}, due {minute_text(slot)} UTC, is"
     if deadline is None:
         return f"{begin} not drawn yet"
+    if missing_means == "negative":
+        return f"{begin} labeling: {rows_text(answered, expected, deadline)}"
     return (
         f"{begin} labeling: {answered} of {plural(expected, 'answer')}, "
         f"deadline {minute_text(deadline)} UTC"
+    )
+
+
+def rows_text(answered: int, expected: int, deadline: datetime) -> str:
+    """Return how many items have a row where the others count as negative in the end.
+
+    >>> rows_text(40, 300, datetime(2026, 11, 9))
+    'rows of 40 of 300 items so far; items without one are negative from 2026-11-09 00:00 UTC on'
+    """
+    return (
+        f"rows of {answered} of {plural(expected, 'item')} so far; items without one are negative "
+        f"from {minute_text(deadline)} UTC on"
     )
 
 

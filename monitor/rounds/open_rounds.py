@@ -42,7 +42,12 @@ class OpenRound:
     def line(self) -> str:
         """How many answers it has, or that it is not drawn yet."""
         answers = {"answered": self.answered, "expected": self.wanted}
-        return open_round_line(self.round, self.slot, deadline=self.deadline, **answers)
+        return open_round_line(
+            *(self.round, self.slot),
+            deadline=self.deadline,
+            missing_means=self.missing_means,
+            **answers,
+        )
 
     @property
     def lines(self) -> list[str]:

@@ -96,9 +96,7 @@ REFERENCE = ("    labeling", "    reference: {tp: 40, fp: 10, fn: 20, tn: 930}\n
 
 
 @pytest.mark.parametrize(("labeling", "is_told"), [(PEOPLE, True), (COLUMN, False)])
-def test_check_tells_before_people_label_what_an_answer_cannot_tell_costs(
-    place, labeling, is_told
-):
+def test_check_tells_before_people_label_what_an_answer_cannot_tell_costs(place, labeling, is_told):
     place.config(labeling, reference=REFERENCE)
 
     lines = place.run("check").lines

@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 
+import duckdb
 import pytest
 
 from tests.cli.workplace import COLUMN, PEOPLE
@@ -11,7 +12,7 @@ DAY = timedelta(days=1)
 
 
 def numbers(done):
-    return [line.split()[1] for line in done.lines if line.startswith("mail   ")]
+    return [line.split()[3] for line in done.lines if line.startswith("mail   ")]
 
 
 def test_rounds_leaves_out_skipped_ones_and_says_how_many_unless_asked_whatever_their_numbers(
@@ -164,3 +165,21 @@ def test_run_once_says_how_many_items_wait_for_people_and_what_opens_them(place,
     assert again.lines[-1] == drawn.lines[-1]
     assert drawn.lines[-1].endswith("; then run pr-monitor run-once")
     assert "backfill" not in drawn.out
+
+
+def test_items_without_a_row_are_not_called_missing_answers_where_they_count_as_negative(place):
+    with duckdb.connect() as connection:
+        connection.execute(
+            f"copy (select * from '{place.folder}/predictions.parquet' where is_travel = 1) "
+            f"to '{place.folder}/positives.parquet'"
+        )
+    few = "matures: 9d, missing_means: negative, passed_without_rows: accept"
+    place.config(COLUMN.replace("predictions", "positives").replace("matures: 1s", few))
+
+    place.run("run-once")
+    waiting, status = place.run("run-once"), place.run("status")
+
+    rows = r"rows of \d+ of 40 items so far; items without one are negative from 2"
+    assert re.search(f"waits for labels: {rows}", waiting.out)
+    assert re.search(f"is labeling: {rows}", status.out)
+    assert "answers" not in waiting.out

@@ -57,8 +57,8 @@ def test_a_first_round_without_a_reference_is_said_to_learn_only(scene, capsys):
     described = describe(page_of(scene, 1).report)
     for evidence in (text, described):
         assert "imit precision at least 0.7: keeps it, 0.84" in evidence
-        assert "this round only learns (e = 1)" in evidence
-    assert "`reference` in the config lets the first round count" in text
+        assert "this round only learns: it has no earlier round and no " in evidence
+    assert "`reference` in the config to compare it with" in text
 
 
 def read(log_e, **changes):

@@ -13,7 +13,7 @@ from monitor.domain.errors import MonitorError
 from monitor.domain.slots import slots_after, window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.numbers import plural
-from monitor.presentation.status import until_text
+from monitor.presentation.status import rows_text, until_text
 from monitor.rounds.context import gives_up_at
 from monitor.storage.rounds import round_store
 
@@ -213,6 +213,10 @@ def _still(
 
 def _still_sentence(open_round: OpenRound) -> str:
     due = f"round {open_round.round} (due {minute(open_round.slot)} UTC)"
+    is_negative = open_round.missing_means == "negative"
+    if open_round.state is RoundState.LABELING and open_round.deadline and is_negative:
+        rows = rows_text(open_round.answered, open_round.wanted, open_round.deadline)
+        return f"{due} waits for labels: {rows}"
     if open_round.state is RoundState.LABELING:
         return (
             f"{due} waits for {plural(open_round.wanted - open_round.answered, 'answer')} of "

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from monitor.domain.report import RoundPage
     from monitor.rounds.round_page import ListedRounds, Row
 
-HEAD = ["round", "due (UTC)", "state"]
+HEAD = ["due (UTC)", "round", "state"]
 ORDER = [(metric, basis) for metric in ("precision", "recall") for basis in ("round", "pooled")]
 
 
@@ -151,7 +151,7 @@ def _echo_tables(rows: Sequence[Row]) -> None:
     if columns is None:
         head = ["monitor", *HEAD, *_long_names()]
         table = [[row.round.monitor, *_long_row(row)] for row in rows]
-        print("\n".join(table_lines(head, table, right="1")))  # noqa: T201
+        print("\n".join(table_lines(head, table, right="2")))  # noqa: T201
         return
     ordered = sorted(rows, key=lambda row: row.round.monitor)
     tables = [
@@ -162,11 +162,11 @@ def _echo_tables(rows: Sequence[Row]) -> None:
 
 
 def _fitting(rows: Sequence[Row], columns: int) -> list[str]:
-    wide = table_lines([*HEAD, *_long_names()], [_long_row(row) for row in rows], right="0")
+    wide = table_lines([*HEAD, *_long_names()], [_long_row(row) for row in rows], right="1")
     if max(map(len, wide)) <= columns:
         return wide
     head = [*HEAD, "basis", "precision", "recall"]
-    return table_lines(head, [line for row in rows for line in _two_lines(row)], right="0")
+    return table_lines(head, [line for row in rows for line in _two_lines(row)], right="1")
 
 
 def _long_names() -> list[str]:
@@ -176,15 +176,15 @@ def _long_names() -> list[str]:
 def _long_row(row: Row) -> list[str]:
     round_, more = row.round, _more(row)
     state = f"{round_.state}, {more}" if more else str(round_.state)
-    return [str(round_.number), minute(round_.slot), state, *_numbers(row.estimates).values()]
+    return [minute(round_.slot), str(round_.number), state, *_numbers(row.estimates).values()]
 
 
 def _two_lines(row: Row) -> list[list[str]]:
     round_, numbers = row.round, _numbers(row.estimates)
-    first = [str(round_.number), minute(round_.slot), str(round_.state)]
+    first = [minute(round_.slot), str(round_.number), str(round_.state)]
     if not row.estimates:
         return [[*first, "-", "-", "-"]]
-    second = ["", _more(row), ""]
+    second = [_more(row), "", ""]
     return [
         [*begin, basis, numbers["precision", basis], numbers["recall", basis]]
         for begin, basis in ((first, "round"), (second, "pooled"))

@@ -334,7 +334,7 @@ def test_a_monitor_lists_its_newest_rounds_and_leads_to_the_older_ones(alarmed, 
     def listed(path):
         html = ada.get(path).response.text
         older = re.findall(r'href="(/monitors/mail\?before=-?\d+)#rounds"', html)
-        rows = re.findall(r'<th scope="row"><a href="/monitors/mail/rounds/(-?\d+)', html)
+        rows = re.findall(r'</th><td><a href="/monitors/mail/rounds/(-?\d+)', html)
         return rows, older, "Newest rounds" in html
 
     page = "/monitors/mail?before="
