@@ -41,12 +41,13 @@ class OpenRound:
     @property
     def line(self) -> str:
         """How many answers it has, or that it is not drawn yet."""
-        answers = {"answered": self.answered, "expected": self.wanted}
         return open_round_line(
-            *(self.round, self.slot),
+            self.round,
+            self.slot,
+            answered=self.answered,
+            expected=self.wanted,
             deadline=self.deadline,
             missing_means=self.missing_means,
-            **answers,
         )
 
     @property
