@@ -36,11 +36,15 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """Items by cell and answer, `UNCLEAR` or `OPEN`; ``state`` differs once they may."""
+    """Items by cell and answer, `UNCLEAR` or `OPEN`; ``state`` differs once they may.
+
+    ``matched`` items have a row, as they were just counted.
+    """
 
     cells: Mapping[Cell, Mapping[str, int]]
     state: str
     refused: tuple[Refusal, ...] = field(default=(), compare=False)
+    matched: int = field(default=0, compare=False)
 
     def size(self, cell: Cell) -> int:
         """Items of a cell."""

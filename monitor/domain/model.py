@@ -343,7 +343,8 @@ class Collected:
     ``problems`` are sentences about what somebody has to fix, ``waits`` about what is there
     and not taken yet; ``anew`` is false where nothing was read, since nothing had changed.
     ``complete`` are the tasks of which ``events`` has all answers that stand: what this labeler
-    brought of them before, and does not bring now, was taken back.
+    brought of them before, and does not bring now, was taken back. ``unmatched`` are the tasks
+    whose items have no row where labels are read; None if there are no rows.
     """
 
     events: tuple[LabelEvent, ...] = ()
@@ -353,6 +354,7 @@ class Collected:
     problems: tuple[str, ...] = ()
     waits: tuple[str, ...] = ()
     anew: bool = True
+    unmatched: frozenset[str] | None = None
 
 
 class EffectKind(StrEnum):

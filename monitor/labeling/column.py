@@ -299,7 +299,8 @@ class ColumnLabeler:
         if refused and not any(answers.values()):
             self._refuse_unknown(Counter(row.value for of in truths.values() for row in of))
         events = tuple(self._event(key, answer) for key, answer in answers.items())
-        return Collected(events, tuple(refused), now)
+        unmatched = frozenset(key for key, task in tasks.items() if not truths.get(task.item_id))
+        return Collected(events, tuple(refused), now, unmatched=unmatched)
 
     def _answers(
         self, tasks: Mapping[str, Task], truths: Mapping[str, Sequence[TruthRow]]
@@ -329,11 +330,14 @@ class ColumnLabeler:
         """Count the labels of all items of some predicted classes, by stratum and segment."""
         state, has_matured = self.census_state(window), self._has_matured(window.end)
         refused, values = Counter[str](), Counter[str]()
+        matched = 0
         columns, joined = self._joined(source, window, strata, flags)
 
         def own_items() -> Iterator[JoinedItems]:
+            nonlocal matched
             for one in joined:
                 if strata[one.stratum].flagged in flags:
+                    matched += one.items if one.truths else 0
                     values.update(dict.fromkeys((row.value for row in one.truths), one.items))
                     yield one
 
@@ -350,7 +354,7 @@ class ColumnLabeler:
             self._refuse_unknown(values)
         where = f"{self.truths}, {window}"
         rows = (Refusal(where, why, rows=count) for why, count in refused.items())
-        return Census(cells, state, tuple(rows))
+        return Census(cells, state, tuple(rows), matched)
 
     def _joined(
         self, source: Source, window: Window, strata: Sequence[Stratum], flags: Collection[bool]

@@ -179,3 +179,19 @@ def stale_count_sentence(answered: int, why: str | None) -> str:
         f"changed labels are not counted: the predictions cannot be read again as they were drawn"
         f"{reason}. The round keeps its last count of {answered:,} labels"
     )
+
+
+def no_rows_sentence(items: int) -> str:
+    """State that the truth has no row of a window, where a missing row means negative."""
+    return (
+        f"none of {items:,} items of the window has a row in the truth, so with missing_means: "
+        "negative all of them are negative; is labeling.id the column of their ids?"
+    )
+
+
+def lost_rows_sentence(answered: int) -> str:
+    """State that the truth lost all rows of a round, which keeps its labels."""
+    return (
+        "changed labels are not counted: no item of the round has a row in the truth now; check "
+        f"labeling.path and labeling.id. The round keeps its last count of {answered:,} labels"
+    )

@@ -24,6 +24,7 @@ from monitor.domain.ports import Labeler, ReadsTruth, as_counted
 from monitor.presentation.labels import (
     changed_since_draw_sentence,
     counted_before_sentence,
+    lost_rows_sentence,
     scaled_sentence,
     stale_count_sentence,
     without_segment_sentence,
@@ -44,7 +45,7 @@ log = structlog.get_logger("monitor.labels")
 
 @dataclass(frozen=True, slots=True)
 class Recounts:
-    """What came of counting the labels of some rounds again.
+    """What came of reading the labels of some rounds again, of which ``matched`` have rows.
 
     ``stale`` are rounds that keep their last count, with the reason: their predictions cannot be
     read again as they were drawn. ``obstacles`` are what keeps a round waiting.
@@ -52,6 +53,7 @@ class Recounts:
 
     counted: Counted = field(default_factory=dict)
     stale: dict[int, Refusal] = field(default_factory=dict)
+    matched: set[int] = field(default_factory=set)
     obstacles: dict[int, MonitorError] = field(default_factory=dict)
 
     @property
@@ -116,7 +118,13 @@ def _count_again(
     try:
         with outside("collect"):
             if labeler.census_state(round_.window) != before.state:
-                result.counted[round_.id, part] = _recount(context, round_, labeler, before)
+                census = _recount(context, round_, labeler, before)
+                if _lost_rows(before, census):
+                    sentence = lost_rows_sentence(before.answered)
+                    result.stale[round_.id] = Refusal(round_.name, sentence)
+                else:
+                    result.counted[round_.id, part] = census
+                    result.matched.add(round_.id)
     except _LOST as error:
         result.stale[round_.id] = _stale(round_, before, error)
     except MonitorError as error:
@@ -128,6 +136,11 @@ def _count_again(
 
 _LOST = (SourceRefused, SnapshotMissing)
 """Errors by which predictions cannot be read again as they were drawn."""
+
+
+def _lost_rows(before: Census, census: Census) -> bool:
+    is_changed = census_store.counts_of(before) != census_store.counts_of(census)
+    return bool(before.answered) and not census.matched and is_changed
 
 
 def _stale(round_: Round, before: Census, error: SourceRefused | SnapshotMissing) -> Refusal:
@@ -156,7 +169,9 @@ def changed_censuses(
             refused.append(_stale(round_, before, error))
             continue
         refused += census.refused
-        if census_store.counts_of(census) != census_store.counts_of(before):
+        if _lost_rows(before, census):
+            refused.append(Refusal(round_.name, lost_rows_sentence(before.answered)))
+        elif census_store.counts_of(census) != census_store.counts_of(before):
             changed[one.part] = census
     return changed, refused
 

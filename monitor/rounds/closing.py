@@ -239,6 +239,10 @@ def _concerns_of(
         positives = sum(part.size * part.positive / part.labeled for part in parts)
         flagged = None if has_flagged else positives
         truth_reach.refuse_unreached(context, reader, state.round.window, flagged)
+    is_positive = is_reached or Answer.POSITIVE in answers.values()
+    is_positive = is_positive or any(positive for _, (_, positive, _) in counts)
+    if labeler.missing_is_negative and not is_positive:
+        yield "no_rows", truth_reach.no_rows_concern(context, reader, state.round.window)
     assumed = {None, Answer.NEGATIVE} if labeler.missing_is_negative else {None}
     unmatched = [id_ for id_, answer in answers.items() if answer in assumed]
     counted = []

@@ -100,6 +100,44 @@ def test_a_path_and_column_that_were_renamed_are_read_for_rounds_opened_before(w
     assert (before > 0, labeled(weeks, 1)[0][1]) == (True, 0)
 
 
+@BOTH
+@pytest.mark.parametrize("implied", ["negative", "unanswered"])
+def test_a_truth_without_any_row_of_a_round_takes_none_of_its_labels_back(weeks, way, implied):
+    weeks.truth = {f"0-{n:02}": int(n % 3 == 0) for n in range(ITEMS)}
+    weeks.write_truth()
+    weeks.play(labeling={"missing_means": implied}, **way)
+    weeks.play(labeling={"missing_means": implied}, **way)
+    before = labeled(weeks, 1)
+
+    other = [["other", "id", "label"], *([item, f"x{item}", 1] for item in weeks.truth)]
+    weeks.write("truth.csv", other)
+    weeks.play(labeling={"missing_means": implied}, **way)
+    [(number, sentence)] = weeks.concerns()
+    lost = labeled(weeks, 1)
+    weeks.play(labeling={"missing_means": implied, "id": "other"}, **way)
+
+    assert (lost, before[0][1] > 0) == (before, True)
+    assert (number, "no item of the round has a row" in sentence) == (1, True)
+    assert "labeling.id" in sentence
+    assert labeled(weeks, 1)[0][:3] == (before[0][0], before[0][0], 2)
+    assert not any("no item" in text for _, text in weeks.concerns())
+
+
+@BOTH
+@pytest.mark.parametrize(("id_", "expected"), [("other", True), ("id", False)])
+def test_a_round_of_which_no_item_has_a_row_says_that_all_are_implied(weeks, way, id_, expected):
+    rows = [
+        [f"row {n + 500}", item, 1] for n, (item, label) in enumerate(weeks.truth.items()) if label
+    ]
+    weeks.write("truth.csv", [["other", "id", "label"], *rows])
+    labeling = {"missing_means": "negative", "id": id_, "passed_without_rows": "accept"}
+    weeks.play(labeling=labeling, **way)
+    weeks.play(labeling=labeling, **way)
+
+    assert labeled(weeks, 1)[0][2] == 1
+    assert any("none of 60 items" in text for _, text in weeks.concerns()) == expected
+
+
 LATE = {"late_labels": "1d"}
 
 

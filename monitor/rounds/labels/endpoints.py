@@ -22,6 +22,7 @@ from monitor.domain.ports import Labeler, Watchable
 from monitor.presentation.labels import refused_line, same_person_reason
 from monitor.rounds.censuses import Recounts, recounted
 from monitor.rounds.context import MonitorContext
+from monitor.rounds.labels.lost_rows import without_lost_rows
 from monitor.storage.labels import census_store, label_store, overlap_store
 from monitor.storage.labels.label_notes import (
     LabelNotes,
@@ -189,6 +190,7 @@ def _read(
     if tasks:
         with outside("collect"):
             answer = endpoint.labeler.collect(tasks, noted.cursor)
+        answer = without_lost_rows(context, answer, recounts)
     if not (answer.anew or has_recounts):
         return answer
     answer = replace(answer, refused=(*answer.refused, *recounts.refused), anew=True)
@@ -236,8 +238,9 @@ def _store(
     changes = label_store.add_events(
         connection, endpoint.labeler.name, collected.events, now, complete=collected.complete
     )
-    for (round_id, part), census in recounts.counted.items():
+    for round_id in recounts.matched - recounts.stale.keys():
         concern_store.drop_concern(connection, round_id, concern_store.STALE_COUNT)
+    for (round_id, part), census in recounts.counted.items():
         if census_store.change_census(connection, round_id, part, census, now):
             changes[round_id] += 1
     if not recounts.stale:

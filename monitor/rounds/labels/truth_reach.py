@@ -21,7 +21,7 @@ from monitor.domain.model import BandEdges, StratumFrame, Window
 from monitor.domain.ports import ReadsTruth
 from monitor.domain.settings import Schedule
 from monitor.domain.slots import slots_before, window_of
-from monitor.presentation.labels import near_misses_sentence, unreached_sentence
+from monitor.presentation.labels import near_misses_sentence, no_rows_sentence, unreached_sentence
 from monitor.rounds.context import MonitorContext
 
 MOST_ITEMS = 20_000  # Items of each class and window that are looked up, in random order
@@ -103,6 +103,16 @@ def reach_of(
         flagged, among = seen.positive * seen.size / max(seen.checked, 1), passed.size
     missed = flagged * (1 - RECALL) / RECALL
     return Reach(seen, passed, missed * passed.checked / max(among, 1), 1)
+
+
+def no_rows_concern(
+    context: MonitorContext, truth_reader: TruthReader, window: Window
+) -> str | None:
+    """Report that no item of a window has a row, where each then counts as negative."""
+    ids = some_ids(context, truth_reader, window)
+    with outside("collect"):
+        has_rows = bool(truth_reader.labeler.truth_of(ids).known)
+    return None if has_rows or not ids else no_rows_sentence(len(ids))
 
 
 def some_ids(context: MonitorContext, truth_reader: TruthReader, window: Window) -> list[str]:
