@@ -11,6 +11,7 @@ PLAN_SOURCES = {
     "rates": "the values given",
     "reference": "the reference matrix, spread evenly over the bands",
     "scores": "the scores alone, trusted little until a round is labeled",
+    "history": "the labels of the last history, cell by cell",
     "nothing": "nothing; half of the labels for each predicted class",
 }
 """Where the rates of a plan come from, by ``PriorRates.source``."""

@@ -140,6 +140,11 @@ def sentences(forecast: PlanForecast) -> list[str]:
     plan = forecast.outlook.plan
     cost = "" if plan.cost == plan.total else f" (cost {plan.cost:,.6g})"
     gives = f" give {_widths(plan.margins)}" if plan.margins else ""
+    if plan.later:
+        gives = (
+            f": the first round gives {_widths(plan.margins)}, from the second on "
+            f"{_widths(plan.later)} if the scores are probabilities"
+        )
     lines = [f"{plan.total:,} labels{cost}{gives}."]
     lines += _shares(forecast)
     if plan.margins and (lost := forecast.planned.prospect.recall_lost(plan.labels)):

@@ -64,10 +64,14 @@ def test_dear_labels_move_the_plan_and_their_cost_is_told(bare):
 def test_before_any_round_the_scores_steer_the_plan_and_nothing_is_drawn(place):
     place.config(PEOPLE, bands=BANDS)
 
-    found = place.as_json("plan")
+    asked = ("plan", "mail", "--labels", 60)
+    found, said = place.as_json(*asked), place.run(*asked).out
 
     assert found["basis"] == "the scores alone, trusted little until a round is labeled"
-    assert found["labels"] == 200
+    assert found["later_margins"].keys() == found["margins"].keys() == {"precision", "recall"}
+    assert "60 labels: the first round gives precision +-" in said
+    assert ", from the second on precision +-" in said
+    assert found["labels"] == 60
     assert sum(each["size"] for each in found["strata"]) == found["size"] == 200
     assert len(found["strata"]) > 2
     assert place.as_json("rounds") == {

@@ -221,3 +221,28 @@ def steep_weeks(count):
                 answers[row["id"]] = Answer.POSITIVE if is_near else Answer.NEGATIVE
         rows, truth = rows + more, truth | answers
     return rows, truth
+
+
+def with_version(rows, version):
+    return [row | {"model_version": version} for row in rows]
+
+
+def test_the_first_round_of_a_new_version_is_planned_by_the_last_history(scene):
+    scene.source.rows, scene.truth = steep_weeks(3)
+    rows = with_version(scene.source.rows, "1")
+    for row in rows[len(rows) * 2 // 3 :]:
+        row["model_version"] = "2"
+    scene.source.rows = rows
+    for number in (1, 2, 3):
+        label(scene, number)
+
+    first, second, new = (
+        share_of_cells([part.planned for part in scene.strata(n) if not part.stratum.flagged])
+        for n in (1, 2, 3)
+    )
+    assert scene.round(3).history_id != scene.round(2).history_id
+    assert new[:20].sum() < 0.75 * first[:20].sum()
+    assert new[:20].sum() == pytest.approx(second[:20].sum(), rel=0.15)
+    assert scene.estimates(3)["recall", "pooled", "rate"].point == pytest.approx(
+        scene.estimates(3)["recall", "round", "rate"].point, abs=0.05
+    )

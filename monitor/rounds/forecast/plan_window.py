@@ -109,6 +109,7 @@ class PlanForecast:
             "checks": self.planned.checks,
             "cost": plan.cost,
             "margins": dict(plan.margins),
+            "later_margins": dict(plan.later),
             "asked": dict(plan.asked),
             "assurance": self.outlook.assurance,
             "assured": dict(plan.assured),
@@ -190,7 +191,7 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
     bands = bands_of([part.stratum for part in seen.frame.strata], round_.settings.sample)
     names = tuple(band.name for band in bands)
     estimates: dict[str, float] = {}
-    if existing is None:
+    if existing is None or existing.source == "history":
         basis = PLAN_SOURCES[prospect.prior_rates.source]
     else:
         with context.database.read() as connection:

@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -25,7 +25,7 @@ from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.cell_counts import cell_counts
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.prospect import Prospect
-from monitor.stats.design.recalibration import recalibrated_prior
+from monitor.stats.design.recalibration import labels_by_rank, recalibrated_prior
 from monitor.stats.design.restratify import EffectiveCounts, restratify
 from monitor.stats.design.score_bands import band_of, resemble_probabilities
 from monitor.stats.detection.alternatives import decayed_labels
@@ -33,6 +33,7 @@ from monitor.stats.estimation.grouped_cells import cell_weights
 from monitor.stats.history.change_point import pooling_steps
 from monitor.stats.history.run_length import RunLength
 from monitor.storage.labels.round_labels import RoundLabels, read_labels
+from monitor.storage.results.past_counts import read_past
 from monitor.storage.rounds import round_store
 from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
@@ -121,12 +122,49 @@ def rates_before(
     scan: WindowScan,
     reference: Mapping[str, tuple[int, int]] | None,
 ) -> PriorRates | None:
-    """Pool the reference and the earlier rounds by band, or smooth them along the cells."""
+    """Pool the reference and the earlier rounds by band, or smooth them along the cells.
+
+    A first round goes by the last history of the monitor.
+    """
     earlier, strata = scan.earlier(context, round_), scan.edges.strata()
+    sizes = [part.size for part in scan.frame.strata]
     if round_.settings.sample.cells is not None:
-        return rates_of_cells(strata, [part.size for part in scan.frame.strata], earlier, reference)
+        rates = rates_of_cells(strata, sizes, earlier, reference)
+        return rates or _rates_of_last_history(context, round_, strata, sizes)
     pooled = pooled_before(earlier, strata, reference, round_.settings.pooling)
     return None if pooled is None else PriorRates.of_posterior(pooled)
+
+
+def _rates_of_last_history(
+    context: MonitorContext, round_: Round, strata: Sequence[Stratum], sizes: Sequence[int]
+) -> PriorRates | None:
+    """Smooth the labels of the monitor's last history, such as of the last model version.
+
+    Cells correspond by the ranks of their items. No estimate rests on these rates.
+    """
+    with context.database.read() as connection:
+        last = frame_store.last_history(connection, round_.monitor_id, before=round_.slot)
+        past = [] if last is None else read_past(connection, last.id, before=round_.slot)
+    if last is None or not any(each.counts.labeled.any() for each in past):
+        return None
+    earlier, size = last.edges.strata(), past[-1].counts.size
+    existing = decayed_labels([each.counts for each in past])
+    positive, labeled = np.zeros((2, len(strata)))
+    for kind in {_kind(stratum) for stratum in strata}:
+        old, new = (
+            [h for h, stratum in enumerate(each) if _kind(stratum) == kind]
+            for each in (earlier, strata)
+        )
+        if old:
+            where = size[old], np.array(sizes)[new]
+            positive[new], labeled[new] = (labels_by_rank(of[old], *where) for of in existing)
+    if not labeled.any():
+        return None
+    return replace(_recalibrated(strata, sizes, positive, labeled), source="history")
+
+
+def _kind(stratum: Stratum) -> tuple[object, ...]:
+    return stratum.flagged, stratum.unscored, stratum.verdict
 
 
 def reference_of(context: MonitorContext, round_: Round, scan: WindowScan) -> References | None:
@@ -268,7 +306,15 @@ def rates_of_cells(
     existing = [*([] if launch is None else [launch]), *(each.counts for each in earlier)]
     if not any(counts.labeled.any() for counts in existing):
         return None
-    positive, labeled = decayed_labels(existing)
+    return _recalibrated(strata, sizes, *decayed_labels(existing))
+
+
+def _recalibrated(
+    strata: Sequence[Stratum],
+    sizes: Sequence[int],
+    positive: NDArray[np.float64],
+    labeled: NDArray[np.float64],
+) -> PriorRates:
     return recalibrated_prior(
         sizes,
         [stratum.flagged for stratum in strata],

@@ -7,7 +7,7 @@ trusting too much where little is known.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -146,7 +146,8 @@ class Allocation:
     of the rates. ``asked`` are the margins wanted, ``needed`` the labels that they need regardless
     of the budget, if known. ``cost`` is of all labels, in the unit in which costs were given, one
     label being 1 otherwise. ``assured`` is the probability, under the prior of the round, that the
-    half-width of each asked metric comes out within its margin.
+    half-width of each asked metric comes out within its margin. ``later`` are the half-widths that
+    later rounds expect of the same labels, where scores are all that is known.
     """
 
     labels: Ints
@@ -156,6 +157,7 @@ class Allocation:
     notes: tuple[PlanNote, ...]
     cost: float
     assured: Mapping[str, float]
+    later: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
@@ -201,6 +203,7 @@ def allocate(
     requested = dict(margins or {})
     _check(requested, max_labels, assurance)
     prior_rates = prospect.prior_rates
+    budget = max_labels
     if max_labels is not None:
         max_labels += prospect.free_labels
     problem, notes = AllocationProblem.of(prospect, level)
@@ -208,31 +211,65 @@ def allocate(
         labels, more = _even_split(problem, max_labels)
         cost = float(problem.cost @ labels)
         return Allocation(labels, {}, requested, None, notes + more, cost, {})
-    by_scores = prior_rates.source == "scores"
-    blend = SCORE_BLEND if by_scores else 0.0
-    design = BlendedDesign(problem, without_bands(problem, prospect) if blend > 0 else None, blend)
+    if prior_rates.source == "scores":
+        believed = replace(prospect, prior_rates=replace(prior_rates, source="rates"))
+        later = allocate(
+            believed, margins=margins, max_labels=budget, level=level, assurance=assurance
+        )
+        return _pilot(problem, prospect, later, assurance)
     plannable = {name: requested[name] for name in requested if name in problem.coefficients}
     over_cells = problem.uniform is not None
     future = FutureWidths.of(problem, prior_rates) if plannable or over_cells else None
-    least = _least(design, plannable, future, assurance)
+    least = _least(problem, plannable, future, assurance)
     needed = int(least.labels.sum()) if requested else None
     if max_labels is None or (needed is not None and needed <= max_labels):
         narrowest = _expected(problem, future, problem.most)
         labels, more = least.labels, _out_of_reach(narrowest, plannable)
     else:
         aims = least.aims or dict.fromkeys(problem.coefficients, DEFAULT_MARGIN)
-        labels, more = _within_budget(_under_doubt(design, prior_rates), aims, max_labels)
-    drawn = {} if future is None else future.half_widths(labels)
-    widths = mean_widths(drawn) if over_cells else problem.half_widths(labels)
-    assured = shares_within(drawn, plannable)
-    if assurance is not None and needed is not None and needed > labels.sum():
-        more += tuple(
-            BudgetShort(name, margin, widths[name], assured[name], assurance, needed, by_scores)
-            for name, margin in plannable.items()
-            if assured[name] < assurance
-        )
+        labels, more = _within_budget(_under_doubt(problem, prior_rates), aims, max_labels)
+    plan = Allocation(labels, {}, requested, needed, notes + more, float(problem.cost @ labels), {})
+    return _foreseen(plan, problem, future, assurance)
+
+
+def _pilot(
+    problem: AllocationProblem, prospect: Prospect, later: Allocation, assurance: float | None
+) -> Allocation:
+    """Plan a first round by scores alone, with the labels that later rounds are to need.
+
+    ``later`` takes the scores for probabilities; the pilot trusts them little.
+    """
+    asked = {name: later.asked[name] for name in later.asked if name in problem.coefficients}
+    aims = asked or dict.fromkeys(problem.coefficients, DEFAULT_MARGIN)
+    design = BlendedDesign(problem, without_bands(problem, prospect), SCORE_BLEND)
+    labels, _ = _within_budget(design, aims, later.total)
+    notes = tuple(note for note in later.notes if not isinstance(note, BudgetShort))
     cost = float(problem.cost @ labels)
-    return Allocation(labels, widths, requested, needed, notes + more, cost, assured)
+    plan = Allocation(labels, {}, later.asked, later.needed, notes, cost, {}, later.margins)
+    future = FutureWidths.of(problem, prospect.prior_rates)
+    return _foreseen(plan, problem, future, assurance)
+
+
+def _foreseen(
+    plan: Allocation,
+    problem: AllocationProblem,
+    future: FutureWidths | None,
+    assurance: float | None,
+) -> Allocation:
+    """Say what the labels of a plan buy, and which margins they keep less often than asked."""
+    asked = {name: plan.asked[name] for name in plan.asked if name in problem.coefficients}
+    drawn = {} if future is None else future.half_widths(plan.labels)
+    widths = _expected(problem, future, plan.labels)
+    assured = shares_within(drawn, asked)
+    short: list[PlanNote] = []
+    if assurance is not None and plan.needed is not None and plan.needed > plan.total:
+        of_round = (assurance, plan.needed, bool(plan.later))
+        short = [
+            BudgetShort(name, margin, widths[name], assured[name], *of_round)
+            for name, margin in asked.items()
+            if assured[name] < assurance
+        ]
+    return replace(plan, margins=widths, assured=assured, notes=(*plan.notes, *short))
 
 
 def _expected(
@@ -257,15 +294,14 @@ def assured_by(
     return shares_within(future.half_widths(labels), plannable)
 
 
-def _under_doubt(design: BlendedDesign, prior_rates: PriorRates) -> BlendedDesign:
+def _under_doubt(problem: AllocationProblem, prior_rates: PriorRates) -> BlendedDesign:
     """Take expected coefficients where rates vary together; margins have their assurance."""
     if prior_rates.joint is None:
-        return design
-    problem = design.problem
+        return BlendedDesign(problem)
     coefficients = expected_coefficients(
         problem.size, problem.is_flagged, drawn_rates(prior_rates), problem.coefficients
     )
-    return replace(design, problem=replace(problem, coefficients=coefficients))
+    return BlendedDesign(replace(problem, coefficients=coefficients))
 
 
 def _within_budget(
@@ -344,15 +380,14 @@ class _WithinMargins:
 
 
 def _least(
-    design: BlendedDesign,
+    problem: AllocationProblem,
     margins: Mapping[str, float],
     future: FutureWidths | None,
     assurance: float | None,
 ) -> _WithinMargins:
     """Fewest labels that keep the margins with an assurance, or without one as expected."""
-    problem = design.problem
     if future is None or (assurance is None and problem.uniform is None):
-        return _within_margins(design, margins)
+        return _WithinMargins(problem.whole(optimum(problem, margins)), margins)
 
     def widths(labels: Ints) -> Mapping[str, float]:
         if assurance is None:
@@ -360,29 +395,11 @@ def _least(
         drawn = future.half_widths(labels)
         return {name: float(np.quantile(half, assurance)) for name, half in drawn.items()}
 
-    return _least_by_draws(design, margins, widths)
-
-
-def _within_margins(design: BlendedDesign, margins: Mapping[str, float]) -> _WithinMargins:
-    """Whole numbers of labels whose expected half-widths keep all margins, if a census can."""
-    problem = design.problem
-
-    def excess(log_factor: float) -> float:
-        labels = design.plan(margins, math.exp(log_factor))
-        worst = (problem.half_width(name, labels) / margins[name] for name in margins)
-        return max(worst, default=0.0) - _MEETS
-
-    factor = 1.0
-    if design.blend > 0 and margins:
-        ends = math.log(TIGHTEST), math.log(LOOSEST)
-        low, high = (excess(end) for end in ends)
-        root = optimize.brentq(excess, *ends) if low < 0 < high else ends[int(high <= 0)]
-        factor = math.exp(root) * (1 - 1e-9)  # the root may lie a rounding error outside
-    return _WithinMargins(problem.whole(design.plan(margins, factor)), margins)
+    return _least_by_draws(problem, margins, widths)
 
 
 def _least_by_draws(
-    design: BlendedDesign,
+    problem: AllocationProblem,
     margins: Mapping[str, float],
     widths: Callable[[Ints], Mapping[str, float]],
 ) -> _WithinMargins:
@@ -399,7 +416,7 @@ def _least_by_draws(
     least = None
     for _ in range(_STEPS):
         aims = dict(zip(margins, (factors * targets).tolist(), strict=True))
-        labels = design.problem.whole(design.plan(aims, 1.0))
+        labels = problem.whole(optimum(problem, aims))
         reached = widths(labels)
         excess = np.array([reached[name] for name in margins]) / targets
         if np.all(excess <= 1) and (least is None or labels.sum() < least.labels.sum()):
@@ -411,11 +428,11 @@ def _least_by_draws(
         factors = np.clip(factors * np.exp(damping * step), *_AIMS)
         if np.all(np.abs(np.log(factors / before)) < _CLOSE * damping):
             break
-    return least or _tightened(design, margins, widths, _WithinMargins(labels, aims))
+    return least or _tightened(problem, margins, widths, _WithinMargins(labels, aims))
 
 
 def _tightened(
-    design: BlendedDesign,
+    problem: AllocationProblem,
     margins: Mapping[str, float],
     widths: Callable[[Ints], Mapping[str, float]],
     fallback: _WithinMargins,
@@ -426,11 +443,12 @@ def _tightened(
         reached = widths(labels)
         return all(reached[name] <= margin for name, margin in margins.items())
 
-    every = design.problem.most.astype(np.int64)
+    every = problem.most.astype(np.int64)
     if not keeps(every):
         return fallback
     for factor in _TIGHTER:
-        labels = design.problem.whole(design.plan(fallback.aims, factor))
+        aims = {name: factor * margin for name, margin in fallback.aims.items()}
+        labels = problem.whole(optimum(problem, aims))
         if keeps(labels):
             return _WithinMargins(labels, fallback.aims)
     return _WithinMargins(every, fallback.aims)

@@ -115,6 +115,23 @@ def recalibrated_prior(
     return PriorRates(y + worth * line, n - y + worth * (1 - line), "cells", joint)
 
 
+def labels_by_rank(labels: ArrayLike, size: ArrayLike, new_size: ArrayLike) -> Floats:
+    """Share out the labels of cells to other cells of the same ranks, shape ``(H',)``.
+
+    Both kinds of cells are of one class and in rising order of score, which may be on another scale
+    now. ``labels`` and ``size`` have the shape ``(H,)``, ``new_size`` the shape ``(H',)``.
+
+    >>> labels_by_rank([8.0, 2.0], [75, 25], [500, 250, 250]).round(2).tolist()
+    [5.33, 2.67, 2.0]
+    """
+    ends, new_ends = (
+        np.concatenate([[0.0], np.cumsum(each)]) / max(float(np.sum(each)), 1.0)
+        for each in (size, new_size)
+    )
+    running = np.concatenate([[0.0], np.cumsum(labels)])
+    return np.asarray(np.diff(np.interp(new_ends, ends, running)))
+
+
 def _loadings(columns: Floats, up: Bools, ranked: Bools, labeled: Floats, line: Floats) -> Floats:
     """Give the columns by which log odds vary: several for a line, one for each unscored cell."""
     results = []

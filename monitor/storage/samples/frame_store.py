@@ -134,6 +134,19 @@ def histories_of_model(
     return [int(scalar) for scalar in connection.scalars(query.order_by(histories.c.id))]
 
 
+def last_history(connection: Connection, monitor_id: int, *, before: datetime) -> History | None:
+    """Read the history of a monitor's last closed round before a slot; None without one."""
+    closed = (rounds.c.monitor_id == monitor_id, rounds.c.state == RoundState.CLOSED)
+    query = (
+        select(histories)
+        .join(rounds, rounds.c.history_id == histories.c.id)
+        .where(*closed, rounds.c.slot < before)
+        .order_by(rounds.c.slot.desc())
+    )
+    row = connection.execute(query.limit(1)).first()
+    return None if row is None else _history(row)
+
+
 def read_history(connection: Connection, history_id: int) -> History:
     """Read one history."""
     return _history(connection.execute(select(histories).where(histories.c.id == history_id)).one())

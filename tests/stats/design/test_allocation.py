@@ -123,9 +123,10 @@ def test_a_plan_keeps_its_margins(window, margins):
 
     assert np.all(plan.labels >= np.minimum(FLOOR, sizes))
     assert np.all(plan.labels <= sizes)
-    assert plan.needed == plan.total
+    assert plan.total <= (plan.needed or 0)
+    assert plan.total == plan.needed or prior_rates.source == "scores"
     for name in set(margins) & set(plan.margins):
-        assert plan.margins[name] <= margins[name] * (1 + 1e-9)
+        assert (plan.later or plan.margins)[name] <= margins[name] * (1 + 1e-9)
 
 
 @settings(max_examples=30, deadline=None)
@@ -402,6 +403,22 @@ def test_wrong_scores_take_at_most_a_fifth_of_the_labels_that_no_bands_would_giv
 
     least = np.where(FLAGGED_OF_8, without.labels[0], without.labels[1]) * by_size
     assert np.all(plan.labels[::-1] >= 0.8 * least - 1)
+
+
+def test_a_pilot_asks_for_no_more_than_later_rounds_are_to_need_and_shows_both_widths():
+    margins = {"precision": 0.05, "recall": 0.05}
+    window = Prospect.of(SIZES, FLAGGED_OF_8, PriorRates.of_scores(RATES, FLAGGED_OF_8))
+    believed = replace(window, prior_rates=replace(window.prior_rates, source="rates"))
+
+    plan, short = (allocate(window, margins=margins, max_labels=most) for most in (None, 300))
+    later, later_short = (
+        allocate(believed, margins=margins, max_labels=most) for most in (None, 300)
+    )
+
+    assert (plan.total, plan.needed) == (later.total, later.total)
+    assert (short.total, short.needed) == (300, later.total)
+    assert (dict(plan.later), dict(short.later)) == (later.margins, later_short.margins)
+    assert plan.margins["recall"] > 1.1 * plan.later["recall"]
 
 
 def test_scores_that_claim_a_low_recall_leave_the_passed_a_quarter_of_the_labels():

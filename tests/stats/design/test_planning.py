@@ -178,7 +178,7 @@ def test_raw_scores_that_claim_a_probability_of_eight_tenths_may_have_none():
     assert found.plausible is not None
     least, most = found.plausible.assured["recall"]
     kept = assured_by(replace(window, prior_rates=truth), found.plan.labels, BOTH)["recall"]
-    assert found.plan.assured["recall"] >= 0.79
+    assert found.plan.assured["recall"] > 0.5
     assert least <= kept < 0.1
     assert most == 1
     low, high = found.plausible.needed
