@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmarks.cells import CellDesign, cut, scored
-from benchmarks.first_phase import ends, pooled_matrix
+from benchmarks.fresh_windows import ends, pooled_matrix
 from benchmarks.harness import Values
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import Matrix
@@ -99,7 +99,7 @@ def _print(title: str, first: Version, second: Version, replicates: int) -> None
 def played(first: Version, second: Version, rng: np.random.Generator) -> Values:
     """Play both versions: half-widths alone and pooled, and what they hold, (2, ROUNDS, 8)."""
     one = [*_history(first, first.by_scores, rng)]
-    known = after(first, [counts for counts, _ in one], second)
+    known = replace(after(first, [counts for counts, _ in one], second), source="history")
     two = [*_history(second, known, rng)]
     return np.array([[row for _, row in rounds] for rounds in (one, two)])
 

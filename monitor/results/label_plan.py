@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 METRICS = ("precision", "recall")
 _NOTHING = 1e-6
+_UNTESTED = {
+    "scores": "the scores are probabilities",
+    "history": "scores say as much as in the last history",
+}
 
 
 # Okabe and Ito's colours, told apart by the colour-blind; the lines differ as well
@@ -143,7 +147,7 @@ def sentences(forecast: PlanForecast) -> list[str]:
     if plan.later:
         gives = (
             f": the first round gives {_widths(plan.margins)}, from the second on "
-            f"{_widths(plan.later)} if the scores are probabilities"
+            f"{_widths(plan.later)} if {_UNTESTED[forecast.planned.prospect.prior_rates.source]}"
         )
     lines = [f"{plan.total:,} labels{cost}{gives}."]
     lines += _shares(forecast)

@@ -241,8 +241,8 @@ def test_the_first_round_of_a_new_version_is_planned_by_the_last_history(scene):
         for n in (1, 2, 3)
     )
     assert scene.round(3).history_id != scene.round(2).history_id
-    assert new[:20].sum() < 0.75 * first[:20].sum()
-    assert new[:20].sum() == pytest.approx(second[:20].sum(), rel=0.15)
+    # A quarter goes by size: what was pure in the last version need not be so in this one.
+    assert second[:20].sum() < new[:20].sum() < 0.9 * first[:20].sum()
     assert scene.estimates(3)["recall", "pooled", "rate"].point == pytest.approx(
         scene.estimates(3)["recall", "round", "rate"].point, abs=0.05
     )

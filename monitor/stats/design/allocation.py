@@ -118,11 +118,13 @@ def spread_by_class(problem: AllocationProblem, flagged: float, total: float) ->
     return labels
 
 
-SCORE_BLEND = 0.9
+BLENDS = {"scores": 0.9, "history": 0.25}
 """Weight of the plan without bands, in which each predicted class is one stratum with its labels
-spread over the bands by size, while only scores are known. Scores that order each class
-the wrong way round then cost at most 3 % more than no bands, without the blend 1.8 times as
-much (benchmarks/label_cost.py)."""
+spread over the bands by size, in first rounds, by what their rates come from.
+
+Scores that order each class the wrong way round then cost at most 3 % more than no bands, without
+the blend 1.8 times as much (benchmarks/label_cost.py). The labels of another model version are
+trusted more, but cells that were pure need not be so now (benchmarks/first_rounds.py)."""
 
 DEFAULT_MARGIN = 0.05  # for both metrics: with a budget alone only their ratio matters
 
@@ -211,7 +213,7 @@ def allocate(
         labels, more = _even_split(problem, max_labels)
         cost = float(problem.cost @ labels)
         return Allocation(labels, {}, requested, None, notes + more, cost, {})
-    if prior_rates.source == "scores":
+    if prior_rates.source in BLENDS:
         believed = replace(prospect, prior_rates=replace(prior_rates, source="rates"))
         later = allocate(
             believed, margins=margins, max_labels=budget, level=level, assurance=assurance
@@ -227,7 +229,8 @@ def allocate(
         labels, more = least.labels, _out_of_reach(narrowest, plannable)
     else:
         aims = least.aims or dict.fromkeys(problem.coefficients, DEFAULT_MARGIN)
-        labels, more = _within_budget(_under_doubt(problem, prior_rates), aims, max_labels)
+        design = BlendedDesign(_under_doubt(problem, prior_rates))
+        labels, more = _within_budget(design, aims, max_labels)
     plan = Allocation(labels, {}, requested, needed, notes + more, float(problem.cost @ labels), {})
     return _foreseen(plan, problem, future, assurance)
 
@@ -235,19 +238,22 @@ def allocate(
 def _pilot(
     problem: AllocationProblem, prospect: Prospect, later: Allocation, assurance: float | None
 ) -> Allocation:
-    """Plan a first round by scores alone, with the labels that later rounds are to need.
+    """Plan a first round, by rates that no label of it has tested, as large as later ones.
 
-    ``later`` takes the scores for probabilities; the pilot trusts them little.
+    ``later`` takes these rates for right; the pilot trusts them in part.
     """
     asked = {name: later.asked[name] for name in later.asked if name in problem.coefficients}
     aims = asked or dict.fromkeys(problem.coefficients, DEFAULT_MARGIN)
-    design = BlendedDesign(problem, without_bands(problem, prospect), SCORE_BLEND)
+    blend = BLENDS[prospect.prior_rates.source]
+    by_band = _under_doubt(problem, prospect.prior_rates)
+    design = BlendedDesign(by_band, without_bands(problem, prospect), blend)
     labels, _ = _within_budget(design, aims, later.total)
     notes = tuple(note for note in later.notes if not isinstance(note, BudgetShort))
     cost = float(problem.cost @ labels)
     plan = Allocation(labels, {}, later.asked, later.needed, notes, cost, {}, later.margins)
     future = FutureWidths.of(problem, prospect.prior_rates)
-    return _foreseen(plan, problem, future, assurance)
+    by_scores = prospect.prior_rates.source == "scores"
+    return _foreseen(plan, problem, future, assurance, by_scores=by_scores)
 
 
 def _foreseen(
@@ -255,15 +261,17 @@ def _foreseen(
     problem: AllocationProblem,
     future: FutureWidths | None,
     assurance: float | None,
+    *,
+    by_scores: bool = False,
 ) -> Allocation:
-    """Say what the labels of a plan buy, and which margins they keep less often than asked."""
+    """Add what the labels of a plan buy, and the margins that they keep less often than asked."""
     asked = {name: plan.asked[name] for name in plan.asked if name in problem.coefficients}
     drawn = {} if future is None else future.half_widths(plan.labels)
     widths = _expected(problem, future, plan.labels)
     assured = shares_within(drawn, asked)
     short: list[PlanNote] = []
     if assurance is not None and plan.needed is not None and plan.needed > plan.total:
-        of_round = (assurance, plan.needed, bool(plan.later))
+        of_round = (assurance, plan.needed, by_scores)
         short = [
             BudgetShort(name, margin, widths[name], assured[name], *of_round)
             for name, margin in asked.items()
@@ -294,14 +302,14 @@ def assured_by(
     return shares_within(future.half_widths(labels), plannable)
 
 
-def _under_doubt(problem: AllocationProblem, prior_rates: PriorRates) -> BlendedDesign:
+def _under_doubt(problem: AllocationProblem, prior_rates: PriorRates) -> AllocationProblem:
     """Take expected coefficients where rates vary together; margins have their assurance."""
     if prior_rates.joint is None:
-        return BlendedDesign(problem)
+        return problem
     coefficients = expected_coefficients(
         problem.size, problem.is_flagged, drawn_rates(prior_rates), problem.coefficients
     )
-    return BlendedDesign(replace(problem, coefficients=coefficients))
+    return replace(problem, coefficients=coefficients)
 
 
 def _within_budget(

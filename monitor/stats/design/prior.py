@@ -54,8 +54,8 @@ class PriorRates:
     r"""Beta knowledge of each stratum's rate, flagged or passed in any order.
 
     The rate :math:`\pi_h \sim \mathrm{Beta}(a_h, b_h)`, ``alpha`` and ``beta``, shape ``(H,)``. Of
-    the ``source``, ``cells`` are rounds labeled by score cells, and ``history`` are those of an
-    earlier history, of another model version, say. ``scores`` may be wrong in ways
+    the ``source``, ``cells`` are rounds labeled by score cells, and ``history`` are rounds of
+    an earlier history, such as of another model version. ``scores`` may be wrong in ways
     that labels cannot be, and ``nothing`` predicts no margin, so plans treat these two with care.
     ``joint`` is how the rates vary together, for the draws of an assurance, where a line along the
     score gave them; None if each varies by its own Beta.

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy import special
 
 from monitor.stats.core.counts import Counts, Interval
 from monitor.stats.core.draws import credible_interval
@@ -49,7 +50,8 @@ def judge_rates(
     """
     order = judged_order(counts.is_flagged, says_yes, judged)
     of_judge = counts_of_judge(counts, says_yes, order)
-    draws, points = cell_matrix(of_judge, "rate", seed=seed), weighted_matrix(of_judge)
+    draws = _with_noise_of_verdicts(cell_matrix(of_judge, "rate", seed=seed), seed)
+    points = weighted_matrix(of_judge)
     tpr, fpr, kappa = (
         _interval(of(draws), float(of(points)), level)
         for of in (metric("recall"), metric("fpr"), _kappa)
@@ -58,6 +60,18 @@ def judge_rates(
         of_judge.size[of_judge.is_flagged].any() and of_judge.size[~of_judge.is_flagged].any()
     )
     return JudgeRates(tpr, fpr, kappa if says_both else None)
+
+
+def _with_noise_of_verdicts(drawn: Matrix, seed: int) -> Matrix:
+    """Draw the share of a yes too: windows of one process differ in it, by its Beta posterior.
+
+    A rate is of the process. Where few negatives have a yes, their number says much of the FPR.
+    """
+    yes, no = (float(np.max(each)) for each in (drawn.flagged, drawn.passed))
+    u = (np.arange(np.size(drawn.tp)) + 0.5) / np.size(drawn.tp)
+    share = special.betaincinv(yes + 0.5, no + 0.5, np.random.default_rng(seed).permutation(u))
+    of_yes, of_no = share * (yes + no) / max(yes, 1.0), (1 - share) * (yes + no) / max(no, 1.0)
+    return Matrix(of_yes * drawn.tp, of_yes * drawn.fp, of_no * drawn.fn, of_no * drawn.tn)
 
 
 def judged_order(is_flagged: Bools, says_yes: ArrayLike, judged: ArrayLike) -> Ints:

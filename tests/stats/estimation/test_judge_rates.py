@@ -61,3 +61,20 @@ def test_what_nothing_is_known_of_has_a_wide_interval_and_what_is_never_said_non
     assert unlabeled.tpr.high - unlabeled.tpr.low > 0.8
     assert never.tpr is not None
     assert (never.tpr.low, never.tpr.high) == (0, 0)
+
+
+def test_an_fpr_of_the_process_allows_for_windows_with_more_or_fewer_verdicts():
+    up, yes = np.array([True, False, False]), np.array([True, True, False])
+    chance, rate = np.array([0.012, 0.003, 0.985]), np.array([0.7, 0.2, 0.002])
+    negative = chance * (1 - rate)
+    truth = negative[yes].sum() / negative.sum()
+    rng, held, rounds = np.random.default_rng(3), 0, 200
+    for seed in range(rounds):
+        size = rng.multinomial(20_000, chance)
+        labeled = np.minimum(size, [200, 60, 200])
+        found = of_strata(size, labeled, rng.binomial(labeled, rate), up)
+        fpr = judge_rates(found, yes, np.ones(3, dtype=np.bool_), seed=seed).fpr
+        assert fpr is not None
+        held += fpr.low <= truth <= fpr.high
+
+    assert 0.92 < held / rounds < 0.995
