@@ -384,7 +384,7 @@ def plan(
         if extra := [*(["size"] if size is not None else []), *prices]:
             message = (
                 f"{' and '.join(extra)} belongs to assumed values, and a monitor has its own; give "
-                "precision, recall and flagged_rate too, or leave it out"
+                "precision, recall and flagged_rate too, or omit it"
             )
             raise InputRefused(message)
         with opened(config) as application:

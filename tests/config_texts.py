@@ -89,7 +89,7 @@ kind: files => kind: file
 late_labels: 90d => gold: {tp: 9, fn: 1, tn: 9, fp: 1}
     15, monitors[mail-travel].labeling.gold: this setting was removed: pages no longer mix gold items and repeats into tasks, which no estimate used; to measure label errors use `overlap`, or `checks` of a column
 threshold: 0.5 => time_unit: seconds
-    12, monitors[mail-travel].source.time_unit: there is no such setting here; kind: sql and spark have it; leave it out, or change the kind
+    12, monitors[mail-travel].source.time_unit: there is no such setting here; kind: sql and spark have it; remove it, or change the kind
 kind: files,  => <nothing>
     15, monitors[mail-travel].labeling.kind: this setting is missing; it is one of <labelers>
 tp: 138 => tp: 0.3
@@ -107,7 +107,7 @@ hooks: [ops] => hooks: [oops]
 bad_rows_max: 0.01 => name: mail-travel
     18, monitors[mail-travel].name: the key stands here twice, first in line 4; keep one of them
 bad_rows_max: 0.01 => bad_rows_max: !!python/name:x 1
-    18, monitors[mail-travel].bad_rows_max: tags (words that begin with !) mean nothing here; leave it out
+    18, monitors[mail-travel].bad_rows_max: tags (words that begin with !) mean nothing here; remove it
 tenant: [eu, us] => tenant: []
     11, monitors[mail-travel].source.where.tenant: an empty list matches nothing; name a value or more
 store: sqlite:///monitor.db => stor: sqlite:///monitor.db
@@ -131,7 +131,7 @@ pooling: {hazard: 0.35} => judge: {column: v, positive: 1, kind: http}
 pooling: {hazard: 0.35} => judge: {column: score, threshold: 0.5}
     19, monitors[mail-travel].judge: 'score' is the score column; a judge is another opinion
 pooling: {hazard: 0.35} => judge: {column: subject, positive: spam}
-    19, monitors[mail-travel].judge: 'subject' is also in source.columns.show; people who see it label what the judge said, so leave it out there
+    19, monitors[mail-travel].judge: 'subject' is also in source.columns.show; people who see it label what the judge said, so remove it there
 pooling: {hazard: 0.35} => judge: {column: v, positive: a, negative: [a, b]}
     19, monitors[mail-travel].judge: a value is both in positive and in negative; it means one of them
 recall: 0.50 => judge_tpr: 0.7
@@ -165,7 +165,7 @@ kind: files, => kind: files, for: flagged,
 [subject, body] => [5]
     9, monitors[mail-travel].source.columns.show[0]: it should be a valid string, found a number; put it in quotes
 [subject, body] => [{table: [score]}]
-    9, monitors[mail-travel].source.columns.show: 'score' is the score column; people who see it label what the model said, so leave it out
+    9, monitors[mail-travel].source.columns.show: 'score' is the score column; people who see it label what the model said, so remove it
 predictions/*.parquet => '${a-b}.parquet'
     8, monitors[mail-travel].source.path: `${` begins a variable such as ${OPS_HOOK}; write $${ for the characters
 """  # noqa: E501  a sentence stands on one line

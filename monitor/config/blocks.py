@@ -235,7 +235,7 @@ def check_class_answers(tree: Tree, monitors: Sequence[Value]) -> None:
         if isinstance(monitor, dict) and CLASSES not in monitor and _asks_for_class(monitor):
             message = (
                 "people can choose a class where a block has classes; write classes: {column: ..., "
-                "values: [...]}, or leave it out and ask for yes or no"
+                "values: [...]}, or remove answer and ask for yes or no"
             )
             tree.refuse(("monitors", index, "labeling", "answer"), message)
 
@@ -284,7 +284,7 @@ def _check_use(
         tree.refuse((*way, FOR_EACH, block.placeholder), message)
     for name in block.rows[0]:
         if name not in {*used, block.placeholder}:
-            message = f"{{{name}}} stands in no setting of the block; use it or leave it out"
+            message = f"{{{name}}} is not used in any setting of the block; use it or remove it"
             tree.refuse((*way, FOR_EACH, name), message)
 
 
@@ -309,7 +309,7 @@ def _check_class_settings(tree: Tree, way: Way, block: BlockRequest) -> None:
     }
     for path, why in decided.items():
         if (*way, *path) in tree.lines:
-            tree.refuse((*way, *path), f"a block of classes needs none: {why}; leave it out")
+            tree.refuse((*way, *path), f"a block of classes needs none: {why}; remove it")
 
 
 def _check_one_question(tree: Tree, way: Way, monitor: Mapping[str, Value]) -> None:

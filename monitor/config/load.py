@@ -187,7 +187,7 @@ def _unknown_setting(way: Way, settings: list[str]) -> str:
     hint = _closest(key, settings)
     if kinds:
         has = "has" if len(kinds) == 1 else "have"
-        hint = f"kind: {' and '.join(kinds)} {has} it; leave it out, or change the kind"
+        hint = f"kind: {' and '.join(kinds)} {has} it; remove it, or change the kind"
     return f"there is no such setting here; {hint}"
 
 

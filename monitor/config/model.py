@@ -394,7 +394,10 @@ class Config(Settings):
         }
 
     def monitor(self, name: str) -> MonitorConfig:
-        """Find a monitor by name. Raises `ConfigRefused` if none exists, naming those there are."""
+        """Find a monitor by name.
+
+        Raises `ConfigRefused` if none exists; the message lists the existing monitors.
+        """
         for monitor in self.monitors:
             if monitor.name == name:
                 return monitor

@@ -179,7 +179,7 @@ def _value(tree: Tree, node: _Node, line: int, way: Way = ()) -> Value:
     tree.lines[way] = line
     event = node.event
     if event.tag is not None:
-        tree.refuse(way, "tags (words that begin with !) mean nothing here; leave it out")
+        tree.refuse(way, "tags (words that begin with !) mean nothing here; remove it")
     if isinstance(event, yaml.MappingStartEvent):
         return _mapping(tree, node, way)
     if isinstance(event, yaml.SequenceStartEvent):

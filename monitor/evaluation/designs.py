@@ -67,7 +67,7 @@ class EvaluationSample:
         if self.flagged_rate is not None and names not in ([], ["random"]):
             message = (
                 f"flagged_rate checks whether labels are a plain random sample; with {names[0]} "
-                "there is nothing to check, so leave it out"
+                "there is nothing to check, so remove it"
             )
             raise InputRefused(message)
 

@@ -152,7 +152,7 @@ def check_table(kind: str, table: str | None) -> None:
         message = "a DuckDB file needs table: the table or view to read"
         raise ValueError(message)
     if kind != "duckdb" and table is not None:
-        message = f"{table!r} is for DuckDB files only; leave it out for {kind} files"
+        message = f"{table!r} is for DuckDB files only; remove it for {kind} files"
         raise SettingRefused(setting="table", why=message)
 
 

@@ -120,10 +120,10 @@ class Connections:
         at_most: int = _ANSWER,
         whole: bool = False,
     ) -> HttpAnswer:
-        """Make a request, and return the answer that came within so many seconds.
+        """Make a request, and return the answer that came within ``seconds``.
 
-        At most so many bytes of it are read. Of a success that breaks off what came of it counts,
-        unless it has to be ``whole``.
+        Reads ``at_most`` bytes of it. The beginning of a success that breaks off counts, unless
+        the answer has to be ``whole``.
 
         Raises `AddressRefused`, or `NoAnswer`.
         """

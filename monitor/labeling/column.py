@@ -167,7 +167,7 @@ class ColumnSettings(Labeling):
     def _needs_no_people(self) -> ColumnSettings:
         for name in ("overlap", "adjudicator"):
             if name in self.model_fields_set:
-                message = "labels from a column have no annotators; leave it out"
+                message = "labels from a column have no annotators; remove it"
                 raise SettingRefused(setting=name, why=message)
         return self
 

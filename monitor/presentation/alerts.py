@@ -43,8 +43,7 @@ _NO_EVIDENCE: dict[str | None, str] = {
     EvidenceState.ALERT_OPEN: "alert open, no evidence is gathered",
     EvidenceState.LEARNING: "this round only learns: it has no earlier round and no `reference` "
     "in the config to compare it with",
-    EvidenceState.SILENT: "this round says nothing about it (e = 1): none of its answers could "
-    "count against it",
+    EvidenceState.SILENT: "this round carries no evidence about it (e = 1)",
     EvidenceState.OTHER_VERSION: "read by another version of the program, whose evidence stays",
 }
 

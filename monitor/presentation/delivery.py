@@ -45,10 +45,10 @@ def dead_sentence(monitor: str, sink: str, since: datetime, attempts: int, error
 
 
 def aside_sentence(monitor: str, number: int, sink: str, attempts: int, error: str) -> str:
-    """Return the sentence that one delivery fails by itself, and that others do not wait for it."""
+    """Return the sentence that one delivery failed and others do not wait for it."""
     return (
         f"{monitor}, round {number}: one delivery to {sink_name(sink)} failed {attempts} times and "
-        f"steps aside, so that other rounds go on: {error}"
+        f"was set aside; later ones continue: {error}"
     )
 
 
@@ -98,7 +98,7 @@ def broken_handler_reason(sink: str, kind: str, error: Exception) -> str:
 
 
 def crash_looping_reason(sink: str, kind: str, *, attempts: int) -> str:
-    """State that no process came back from so many deliveries of an effect in a row."""
+    """State that no process came back from ``attempts`` deliveries of an effect in a row."""
     return (
         f"{sink} is not asked to take {kind}: {attempts} times or more, each time with nothing "
         f"else to do, {INTERRUPTED}. The system's log may say why (memory?); it is tried again, "

@@ -10,9 +10,9 @@ from monitor.presentation.numbers import minute_text
 DUE = "due"
 BACKFILLED = "backfill"
 REQUESTED = "asked for by hand"
-NOTHING_REMAINS = "other rounds looked at all of its window, by another schedule"
+NOTHING_REMAINS = "its window is already covered by rounds of an earlier schedule"
 """Why a due slot is recorded as skipped when its window is empty."""
-NOTHING_TO_SEE = f"has nothing to look at: {NOTHING_REMAINS}"
+NOTHING_TO_SEE = f"is skipped: {NOTHING_REMAINS}"
 """The end of a slot's line: there is no round to run."""
 
 LOST_STAYS = "is lost: its store was restored without it, and MLflow has its numbers"

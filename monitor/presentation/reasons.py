@@ -69,7 +69,7 @@ def no_estimate_reason(why: NoEstimate | None) -> str | None:
             return f"none of the {why.size} {why.predicted} items is labeled"
         case EmptyClass():
             return (
-                f"the window holds no {why.predicted} item, so it says nothing about the "
+                f"the window holds no {why.predicted} item, so it carries no information about the "
                 "classifier; see the window estimate"
             )
         case Contradiction() | LabelsToCome():

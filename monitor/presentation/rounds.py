@@ -87,8 +87,7 @@ def corrected_sentence(number: int, turned: tuple[int, int], lost: tuple[int, in
     )
     return (
         f"a correction turned at least {turned[0]:,} of the {turned[1]:,} labels of round "
-        f"{number}{fewer}, so its estimates, and those of the rounds that pool it, are others than "
-        "before"
+        f"{number}{fewer}, so its estimates, and those of later rounds, have changed"
     )
 
 

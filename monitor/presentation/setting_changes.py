@@ -21,7 +21,7 @@ _STARTS = {
         "new strata"
     ),
     HistoryStart.NOTHING: (
-        "the next round begins a new history: estimates with earlier rounds begin anew; evidence "
+        "the next round begins a new history: estimates with earlier rounds start again; evidence "
         "gathered so far stays, as do open alerts"
     ),
 }

@@ -116,12 +116,13 @@ def closing_line(
     """Return the sentence that a round closes soon, and what its items without an answer become.
 
     >>> closing_line(3, timedelta(hours=2), missing=9, missing_means="negative")
-    'round 3 is closed in 2 h; 9 items without a row are negative then (missing_means: negative)'
+    'round 3 closes in 2 h; 9 items without a row are negative then (missing_means: negative)'
     """
-    begin = f"round {number} is closed in {span_text(remaining)}"
+    begin = f"round {number} closes in {span_text(remaining)}"
     if missing_means == "negative":
         return f"{begin}; {missing} items without a row are negative then (missing_means: negative)"
-    return f"{begin} with the answers it has; {missing} are missing"
+    verb = "is" if missing == 1 else "are"
+    return f"{begin}; {plural(missing, 'answer')} {verb} still missing"
 
 
 def no_estimate_line(number: int, reason: str | None) -> str:

@@ -40,7 +40,7 @@ def changed_sentence(removed: int, drawn: int) -> str:
     """Return the sentence that predictions were replaced while a round was drawn from them."""
     return (
         f"{removed} of {drawn} items left the predictions while the round was drawn, so their "
-        "files changed; it is drawn anew at the next look"
+        "files changed; it is drawn again at the next look"
     )
 
 
@@ -118,8 +118,7 @@ def lost_traffic_sentence(
 ) -> str:
     """Describe the counts of a window below expectation: segment, actual, expected."""
     counts = "; ".join(
-        f"{count}{'' if name is None else f' with {name}'}, where about {expected:.0f} were to be "
-        "expected"
+        f"{count}{'' if name is None else f' with {name}'} (expected about {expected:.0f})"
         for name, count, expected in lost[:_MOST_LOST]
     )
     more = len(lost) - _MOST_LOST

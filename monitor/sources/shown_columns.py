@@ -46,7 +46,7 @@ class ShownColumn(Settings):
             message = "a table shows its columns as text; leave kind out"
             raise SettingRefused(setting="kind", why=message)
         if self.folder is not None and self.kind != "image":
-            message = "only a column of kind: image has files in a folder; leave it out"
+            message = "only a column of kind: image has files in a folder; remove it"
             raise SettingRefused(setting="folder", why=message)
         return self
 

@@ -183,8 +183,8 @@ class Draw:
         """Take a row below the bound of its stratum.
 
         It is bucket, md5, id, score, segments, what the challenger decided and the probability of
-        release. Where each row has its own, one is left out by the end of its md5 so that every row
-        of the stratum had the least of these probabilities.
+        release. If rows have individual probabilities, thin them to the smallest one, using the
+        last digits of the md5 as the random number.
         """
         least = self._least.get(row[0])
         if least is None or _uniform(row[1]) < least / row[-1]:

@@ -74,7 +74,7 @@ class Columns(Settings):
             if getattr(self, name) in self.shown:
                 message = (
                     f"{getattr(self, name)!r} is the {name} column; people who see it "
-                    "label what the model said, so leave it out"
+                    "label what the model said, so remove it"
                 )
                 raise SettingRefused(setting="show", why=message)
         return self
@@ -152,7 +152,7 @@ class TableSettings(SourceSettings):
         if challenger.column in columns.shown:
             message = (
                 f"{challenger.column!r} is also in columns.show; people who see it label what the "
-                "challenger said, so leave it out there"
+                "challenger said, so remove it there"
             )
             raise SettingRefused(setting="challenger", why=message)
         own = (columns.predicted or columns.score, self.threshold)
@@ -221,7 +221,7 @@ class TableSettings(SourceSettings):
         if judge.column in columns.shown:
             return (
                 f"{judge.column!r} is also in source.columns.show; people who see it label what "
-                "the judge said, so leave it out there"
+                "the judge said, so remove it there"
             )
         for name in ("id", "time", "score", "predicted", "model_version"):
             if judge.column == getattr(columns, name):

@@ -112,7 +112,7 @@ class MlflowRuns:
         raise self._no_answer(why)
 
     def _no_answer(self, why: str) -> DeliveryFailed:
-        message = f"MLflow at {shown(self._uri)} does not tell ({visible(why)[:_LONGEST]})"
+        message = f"MLflow at {shown(self._uri)} did not answer ({visible(why)[:_LONGEST]})"
         return DeliveryFailed(message)
 
     def report(self, run: ShownRun) -> dict[str, Any] | None:

@@ -143,7 +143,7 @@ def test_a_monitor_whose_classes_come_from_a_column_has_no_threshold_to_move(bar
 
     assert "has no closed round yet" in before.err
     assert ended.code == 65
-    assert "comes from no threshold" in ended.err
+    assert "its predictions have no threshold to change" in ended.err
 
 
 @pytest.fixture

@@ -75,7 +75,7 @@ def test_a_window_that_lost_a_segment_says_so_in_check_and_status(bare):
 
     for said in (checked.out, status.out):
         assert "holds fewer predictions than the 4 like it before" in said
-        assert "0 with desk 'worst', where about" in said, said
+        assert "0 with desk 'worst' (expected about" in said, said
 
 
 def test_check_warns_of_a_truth_whose_load_broke_off_in_the_last_window(bare):

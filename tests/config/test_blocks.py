@@ -172,13 +172,13 @@ mail-{column} => mail
 [travel, finance]} => [travel, finance], at: [0.5]}
     3, monitors[mail-{column}].for_each.at: there are 1 for 2 of column; lists are read side by side, so give as many
 [travel, finance]} => [travel, finance], at: [0.5, 0.7]}
-    3, monitors[mail-{column}].for_each.at: {at} stands in no setting of the block; use it or leave it out
+    3, monitors[mail-{column}].for_each.at: {at} is not used in any setting of the block; use it or remove it
       threshold: 0.5 =>       threshold: 0.5⏎      where: {"is_{column}": 1}
     8, monitors[mail-{column}].source.where.is_{column}: placeholders stand in values, not in names of settings; write the name out
 threshold: 0.5 => threshold: {column}
     7, monitors[mail-{column}].source.threshold: YAML reads braces without quotes as a mapping; put {column} in quotes
 labeling: {kind => labeling: {answer: class, kind
-    9, monitors[mail-{column}].labeling.answer: people can choose a class where a block has classes; write classes: {column: ..., values: [...]}, or leave it out and ask for yes or no
+    9, monitors[mail-{column}].labeling.answer: people can choose a class where a block has classes; write classes: {column: ..., values: [...]}, or remove answer and ask for yes or no
 """  # noqa: E501  a sentence stands on one line
 REFUSED_CLASSES = """\
 [travel, finance, other] => [travel]
@@ -190,11 +190,11 @@ REFUSED_CLASSES = """\
 column: topic,  => <nothing>
     3, monitors[mail-{class}].classes.column: this setting is missing; such as classes: {column: predicted, values: [travel, finance, other]}
 source: {path => source: {threshold: 0.5, path
-    4, monitors[mail-{class}].source.threshold: a block of classes needs none: each class is flagged where it is the predicted one; leave it out
+    4, monitors[mail-{class}].source.threshold: a block of classes needs none: each class is flagged where it is the predicted one; remove it
 source: {path => source: {negative: [spam, travel], path
     4, monitors[mail-{class}].source.negative: 'travel' is among classes.values, each of which has its monitor
 {id: id, time: at, => {id: id, time: at, predicted: topic,
-    4, monitors[mail-{class}].source.columns.predicted: a block of classes needs none: classes.column is that column; leave it out
+    4, monitors[mail-{class}].source.columns.predicted: a block of classes needs none: classes.column is that column; remove it
     source =>     for_each: {a: [b]}⏎    source
     3, monitors[mail-{class}].classes: a block has for_each or classes, not both; make two of it
 """  # noqa: E501
@@ -202,7 +202,7 @@ REFUSED_ANSWERS = """\
 about? => about {class}?
     6, monitors[mail-{class}].labeling.question: people are asked once for all classes (answer: class), so it cannot differ by class; leave {class} out, as in: What is this mail about?
 kind: page => kind: mlflow
-    6, monitors[mail-travel].labeling.answer: there is no such setting here; kind: page has it; leave it out, or change the kind
+    6, monitors[mail-travel].labeling.answer: there is no such setting here; kind: page has it; remove it, or change the kind
 """  # noqa: E501
 
 

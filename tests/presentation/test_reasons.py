@@ -87,8 +87,8 @@ def test_the_python_api_has_words_and_no_codes():
     said = {(each["metric"], each["estimand"]): each for each in found}
     assert said["precision", "rate"]["reason"] == "nothing was predicted positive (TP + FP = 0)"
     assert said["recall", "rate"]["reason"] == (
-        "the window holds no flagged item, so it says nothing about the classifier; see the window "
-        "estimate"
+        "the window holds no flagged item, so it carries no information about the "
+        "classifier; see the window estimate"
     )
     few = "few labels decide this, about 2 positive among the passed"
     assert said["npv", "rate"]["caution"] == few

@@ -214,7 +214,7 @@ def test_another_judge_begins_a_new_history_and_is_announced(one):
     assert change.startswith(
         "judge verdict = yes -> verdict = yes (prompt 2): the next round begins"
     )
-    assert "begin anew" in change
+    assert "start again" in change
     histories = [one.round(number).history_id for number in (1, 2, 3)]
     assert histories[0] == histories[2] != histories[1]
     assert row.pooled.rounds == 2

@@ -94,7 +94,7 @@ def test_an_mlflow_that_is_down_or_new_is_told_from_one_that_shows_nothing(tmp_p
 @pytest.mark.parametrize(
     ("status", "body", "why"),
     [
-        (200, b"<html>", "does not tell"),
+        (200, b"<html>", "did not answer"),
         (200, b"[]", "is it MLflow?"),
         (200, b'{"experiment": {}}', "is it MLflow?"),
         (404, b"{}", "is it MLflow?"),

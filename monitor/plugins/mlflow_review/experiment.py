@@ -137,7 +137,7 @@ class ReviewExperiment:
         if len(questions) != 1 or CANNOT_TELL not in names:
             message = (
                 f"MLflow's review queue {queue['name']} asks {names}, wanted are one question "
-                f"and {CANNOT_TELL!r}; delete that queue, and it is made anew"
+                f"and {CANNOT_TELL!r}; delete that queue, and it is created again"
             )
             raise LabelsRefused(message)
         return ReviewQueue(str(queue["queue_id"]), questions[0])

@@ -123,7 +123,7 @@ def write_supplements(
 def is_as_stored(connection: Connection, round_: Round, labels: RoundLabels) -> bool:
     """Whether the labels as they are now give the supplements of the last version.
 
-    That people agree where nobody was asked to label twice is no news.
+    Ignore agreement that was computed without planned overlap.
     """
     stored = stored_supplements(connection, round_.id, round_.version)
     cells = segment_store.current_cells(connection, round_.id, labels)

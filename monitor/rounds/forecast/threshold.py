@@ -202,7 +202,7 @@ def _rounds(connection: Connection, round_: Round, count: int) -> list[Round]:
 def _check(round_: Round, labels: Sequence[RoundLabels]) -> None:
     first, *others = [[part.stratum for part in each.strata] for each in labels]
     if round_.settings.threshold is None:
-        message = "its predicted class comes from no threshold, so there is none to move"
+        message = "its predictions have no threshold to change"
     elif any(stratum.verdict is not None for stratum in first):
         message = "a judge's verdicts cut its strata, so none can be tested"
     elif any(part.stratum.unscored and part.size for each in labels for part in each.strata):

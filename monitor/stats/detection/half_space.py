@@ -160,7 +160,7 @@ def half_space(limit: Limit, size: Ints, is_flagged: Bools) -> HalfSpace:
     flagged, passed = int(size[is_flagged].sum()), int(size[~is_flagged].sum())
     if (needs_flagged > flagged) or (needs_passed > passed) or not size.any():
         message = (
-            f"{limit} says nothing in a window of {flagged} flagged and {passed} passed items: "
+            f"{limit} cannot be tested in a window of {flagged} flagged and {passed} passed items: "
             f"there {limit.metric} is undefined or cannot vary"
         )
         raise LimitCannotBeTested(message)

@@ -100,7 +100,7 @@ class FourCells:
 
         def rate(estimand: Estimand) -> Matrix:
             if estimand != "rate":
-                message = f"the set says nothing of a window; wanted rate, got {estimand!r}"
+                message = f"the set does not describe a window; wanted rate, got {estimand!r}"
                 raise ValueError(message)
             return drawn
 

@@ -121,7 +121,7 @@ def prevalence_curve(
     """
     check_probability(level, "level")
     if not (matrix.flagged.any() and matrix.passed.any()):
-        message = "a predicted class is empty, so the window says nothing of TPR and FPR"
+        message = "a predicted class is empty, so the window does not determine TPR and FPR"
         raise ValueError(message)
     chosen = metric_of(metric)
     tpr, fpr, eta = (METRICS[name](matrix) for name in _NAMES)

@@ -225,8 +225,8 @@ def test_a_delivery_that_a_fault_of_this_program_ends_steps_aside_and_other_roun
     assert world.sinks["ops"].events() == ["delivery.dead", "delivery.recovered"]
     dead, _ = world.sinks["ops"].payloads
     assert dead["sentence"].startswith(
-        "mail-travel, round 1: one delivery to MLflow failed 3 times and steps aside, so that "
-        "other rounds go on: mlflow did not take round_run: its handler broke with "
+        "mail-travel, round 1: one delivery to MLflow failed 3 times and was set aside; later "
+        "ones continue: mlflow did not take round_run: its handler broke with "
         "ModuleNotFoundError"
     )
 

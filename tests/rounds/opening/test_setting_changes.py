@@ -63,7 +63,7 @@ PRAGUE = Schedule(cron="0 6 * * MON", time_zone="Europe/Prague", lag=timedelta(h
         (
             {"threshold": 0.7, "model": "models:/mail/7"},
             "model not set -> models:/mail/7, source.threshold 0.5 -> 0.7: the next round begins a "
-            "new history: estimates with earlier rounds begin anew; evidence gathered so far "
+            "new history: estimates with earlier rounds start again; evidence gathered so far "
             "stays, as do open alerts",
         ),
         (

@@ -80,7 +80,7 @@ def test_a_longer_lag_records_slots_whose_window_was_looked_at_already(scene):
         ("03-07 00:00", "open", "03-04 12:00", "03-05 12:00"),
     ]
     [told] = scene.rows("select reason from rounds where state = 'skipped'")
-    assert told["reason"] == "other rounds looked at all of its window, by another schedule"
+    assert told["reason"] == "its window is already covered by rounds of an earlier schedule"
     before = windows(scene)
     opened = [due.open_slot(scene.context, utc(3, 5), backfill=each) for each in (True, False)]
     assert (opened, windows(scene)) == ([None, None], before)

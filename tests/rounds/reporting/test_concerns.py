@@ -307,9 +307,7 @@ def test_a_round_with_some_answers_near_its_end_is_worth_a_note(waiting):
     found = waiting.overview()
 
     assert found.status == "ok"
-    assert found.notes[0] == (
-        "round 2 is closed in 30 min with the answers it has; 150 are missing"
-    )
+    assert found.notes[0] == ("round 2 closes in 30 min; 150 answers are still missing")
 
 
 def test_a_model_under_alert_stays_under_alert_when_a_round_is_abandoned(waiting):

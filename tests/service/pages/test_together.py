@@ -160,7 +160,7 @@ def test_a_conflict_that_was_settled_meanwhile_is_not_decided(doubled):
     late = eve.client.post("/label/conflicts", data=form)
 
     assert late.status_code == 409
-    assert "settled by now" in late.text
+    assert "settled already" in late.text
 
 
 def test_the_overview_counts_the_answered_tasks_and_the_conflicts(doubled):

@@ -38,7 +38,7 @@ def test_a_weighted_total_varies_as_that_of_items_drawn_one_by_one():
 
 
 def test_a_window_and_a_single_predicted_class_are_refused():
-    with pytest.raises(ValueError, match="says nothing of a window; wanted rate, got 'window'"):
+    with pytest.raises(ValueError, match="does not describe a window; wanted rate, got 'window'"):
         FourCells.of_items(FLAGGED, POSITIVE).draws().of("window")
     with pytest.raises(ValueError, match="all items are of one predicted class"):
         FourCells.of_items([True, True], [True, False])
