@@ -68,8 +68,12 @@ def newer_program(monkeypatch, folder, body):
 
 def columns_of(revision):
     """Name the columns that the store of a version has, by table, of those that stay."""
-    written = written_rows(revision).items()
-    return {name: list(rows[0]) for name, rows in written if rows and name in metadata.tables}
+    tables = metadata.tables
+    return {
+        name: [column for column in rows[0] if column in tables[name].c]
+        for name, rows in written_rows(revision).items()
+        if rows and name in tables
+    }
 
 
 def _stored(table: Table, row):
