@@ -187,6 +187,8 @@ NOTES = {
     "Limits.bounds": "metrics stand directly under `limits`: "
     + ", ".join(f"`{metric}`" for metric in (*LIMITED_METRICS, *JUDGE_METRICS))
     + "; a number, or `at_least` and `at_most`",
+    "Limits.notify_provisional": "one notice where provisional numbers are beyond a limit; "
+    "[no promise covers it](../how-to/alerts.md#what-is-sent-and-what-if-it-fails)",
     "Bound.at_least": "alerts when the metric falls below",
     "Bound.at_most": "alerts when the metric rises above",
     "ReferenceMatrix.tp": "flagged and positive",

@@ -147,7 +147,7 @@ JUDGE_METRICS = {"judge_tpr": "recall", "judge_fpr": "fpr"}
 
 _LIMITABLE = (*LIMITED_METRICS, *JUDGE_METRICS)
 _LOWER_IS_BETTER = frozenset({"fpr", "false_omission_rate", "judge_fpr"})
-_OWN_KEYS = frozenset({"bounds", "false_alarm_every"})
+_OWN_KEYS = frozenset({"bounds", "false_alarm_every", "notify_provisional"})
 
 
 def _can_have_a_limit(metric: str) -> str:
@@ -166,13 +166,15 @@ class Limits(Settings):
 
     In the config each metric is beside the promise: ``{precision: 0.8, recall: 0.5,
     prevalence: {at_most: 0.1}, false_alarm_every: 52}``. A bare number means "at least", or "at
-    most" for a rate that is better when lower.
+    most" for a rate that is better when lower. ``notify_provisional`` sends hooks one notice where
+    provisional numbers of open rounds are beyond a limit; no promise covers it.
     """
 
     bounds: dict[Annotated[str, AfterValidator(_can_have_a_limit)], Bound] = Field(
         default_factory=dict
     )
     false_alarm_every: Annotated[float, Field(ge=2)] = 52  # rounds: a year of weeks
+    notify_provisional: bool = True
 
     @model_validator(mode="before")
     @classmethod
@@ -181,8 +183,8 @@ class Limits(Settings):
             return value
         adjacent = {metric: bound for metric, bound in value.items() if metric not in _OWN_KEYS}
         bounds = {metric: _bound(metric, bound) for metric, bound in adjacent.items()}
-        promise = {key: setting for key, setting in value.items() if key == "false_alarm_every"}
-        return {"bounds": {**value.get("bounds", {}), **bounds}, **promise}
+        own = {key: setting for key, setting in value.items() if key in _OWN_KEYS}
+        return {**own, "bounds": {**value.get("bounds", {}), **bounds}}
 
     def sides(self) -> list[LimitSide]:
         """Every watched side of every metric, in the order of the config."""

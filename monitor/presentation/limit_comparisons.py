@@ -11,9 +11,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from monitor.domain.alerting import keeps
-from monitor.domain.report import EstimateRow, EvidenceRow, RoundReport, Status, find_row
+from monitor.domain.report import (
+    EstimateRow,
+    EvidenceRow,
+    ProvisionalRow,
+    RoundReport,
+    Status,
+    find_row,
+)
+from monitor.domain.settings import LimitSide
 from monitor.presentation.estimates import BASES
-from monitor.presentation.numbers import NOT_ESTIMABLE, interval_text
+from monitor.presentation.numbers import NOT_ESTIMABLE, interval_text, limit_text, percent_text
 
 _SHOWN_BASES = ("pooled", "round")
 
@@ -117,25 +125,75 @@ def beyond_texts(comparisons: Iterable[LimitComparison]) -> list[str]:
     ]
 
 
-def headline_text(status: Status, comparisons: Sequence[LimitComparison]) -> str:
+def provisional_beyond(limits: Iterable[LimitSide], row: ProvisionalRow | None) -> list[LimitSide]:
+    """Return the limits beyond which the provisional interval of an open round lies wholly."""
+    metrics = {} if row is None else {each.metric: each for each in row.metrics}
+    return [
+        limit
+        for limit in limits
+        if (metric := metrics.get(limit.metric)) is not None
+        and (end := metric.high if limit.side == "at_least" else metric.low) is not None
+        and not keeps(limit.side, limit.value, end)
+    ]
+
+
+def provisional_texts(rounds: Iterable[tuple[int, Sequence[LimitSide]]]) -> list[str]:
+    """Name the limits that provisional numbers of open rounds are beyond, with the rounds.
+
+    >>> recall = LimitSide("recall", 0.45, "at_least")
+    >>> provisional_texts([(5, [recall]), (6, []), (7, [recall])])
+    ['provisional numbers are under the limit: recall at least 0.45 in rounds 5, 7']
+    """
+    by_limit: dict[LimitSide, list[str]] = {}
+    for number, limits in rounds:
+        for limit in limits:
+            by_limit.setdefault(limit, []).append(str(number))
+    return [
+        f"provisional numbers are {'under' if limit.side == 'at_least' else 'over'} the limit: "
+        f"{limit_text(limit.metric, limit.side, limit.value)} in "
+        f"round{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
+        for limit, numbers in by_limit.items()
+    ]
+
+
+def provisional_sentence(limits: Iterable[LimitSide], row: ProvisionalRow) -> str:
+    """Return what people are notified of, and what that promises; without a full stop."""
+    metrics = {each.metric: each for each in row.metrics}
+    beyond = "; ".join(
+        f"{limit.metric} is {interval_text(metrics[limit.metric])}, "
+        f"{'under' if limit.side == 'at_least' else 'over'} its limit {limit.value:g}"
+        for limit in limits
+    )
+    return (
+        f"provisional numbers, {percent_text(row.matured or 0.0, 2)} matured: {beyond}. This is no "
+        "alert: one can fire once all labels are there, and its promise does not cover this notice"
+    )
+
+
+def headline_text(
+    status: Status, comparisons: Sequence[LimitComparison], provisional: Sequence[str] = ()
+) -> str:
     """Return a monitor's status and the worst that holds of its limits where that is not told.
 
-    ``ok`` says that rounds go on and no alert is open, so it never stands alone where a metric is
-    beyond its limit or where its intervals cannot tell.
+    ``ok`` says that rounds go on and no alert is open, so it never stands alone where a metric or a
+    ``provisional`` number is beyond its limit, or where intervals cannot tell.
     """
     worst = {each.state for each in comparisons}
-    if LimitState.BEYOND in worst and status is not Status.ALERT:
-        beyond = "; ".join(beyond_texts(comparisons))
-        return beyond if status is Status.OK else f"{status.upper()}; {beyond}"
+    beyond = [*beyond_texts(comparisons), *provisional]
+    if beyond and status is not Status.ALERT:
+        text = "; ".join(beyond)
+        return text if status is Status.OK else f"{status.upper()}; {text}"
     if LimitState.UNCLEAR in worst and status is Status.OK:
         unclear = [each.evidence.metric for each in comparisons if each.state is LimitState.UNCLEAR]
         return f"no alert, unclear whether {' and '.join(unclear)} keeps its limit"
     return status.upper()
 
 
-def colour_status(status: Status, comparisons: Iterable[LimitComparison]) -> Status:
+def colour_status(
+    status: Status, comparisons: Iterable[LimitComparison], provisional: Sequence[str] = ()
+) -> Status:
     """Return the status that lends the headline its colour: never ``ok`` beyond a limit."""
-    is_beyond = any(each.state is LimitState.BEYOND for each in comparisons)
+    is_beyond = provisional or any(each.state is LimitState.BEYOND for each in comparisons)
     return Status.ATTENTION if is_beyond and status is Status.OK else status
 
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.label_parts import parts_of
 from monitor.domain.report import ProvisionalRow
+from monitor.domain.settings import LimitSide
 from monitor.domain.state import RoundState
 from monitor.presentation.estimates import provisional_line
+from monitor.presentation.limit_comparisons import provisional_beyond
 from monitor.presentation.status import closing_line, open_round_line
 from monitor.rounds.context import gives_up_at
 from monitor.storage.overview import many_rounds
@@ -35,6 +37,8 @@ class OpenRound:
     reason: str | None
     waits_until: datetime | None = None  # When it gives up on predictions that cannot be used yet
     provisional: ProvisionalRow | None = None
+    beyond: tuple[LimitSide, ...] = ()
+    """The limits of the round that its provisional numbers are beyond."""
     missing_means: str = "unanswered"
     """``negative`` where each of its columns counts an item without a row as negative."""
 
@@ -75,6 +79,7 @@ class OpenRound:
             reason=round_.reason,
             waits_until=gives_up_at(round_),
             provisional=provisional,
+            beyond=tuple(provisional_beyond(round_.settings.limits.sides(), provisional)),
             missing_means=_missing_means(round_),
             **asdict(progress),
         )

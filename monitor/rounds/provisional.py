@@ -20,7 +20,7 @@ from monitor.presentation import estimates
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation.tally import Tally
-from monitor.rounds.reporting.concerns import is_much
+from monitor.rounds.reporting.concerns import is_much, note_provisional
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.reasons import Contradiction
 from monitor.stats.estimation.posterior import MetricEstimate
@@ -144,6 +144,7 @@ def follow_labels(
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
         provisional_store.write_readings(connection, round_.id, new, row)
+        note_provisional(connection, round_, row, now)
 
 
 def _dated(

@@ -27,7 +27,13 @@ from monitor.domain.state import RoundState
 from monitor.presentation import status as lines
 from monitor.presentation.delivery import dead_line
 from monitor.presentation.estimates import worst_case_text
-from monitor.presentation.limit_comparisons import LimitComparison, compare_limits
+from monitor.presentation.limit_comparisons import (
+    LimitComparison,
+    colour_status,
+    compare_limits,
+    headline_text,
+    provisional_texts,
+)
 from monitor.presentation.restatements import restated_text
 from monitor.rounds.context import gives_up_at
 from monitor.rounds.open_rounds import OpenRound, closing_lines, near_deadline
@@ -86,6 +92,20 @@ class Overview:
     notes: list[str]
     firing_notices: dict[str, Notice]
     recoveries: dict[str, RecoveryRow]
+
+    @property
+    def headline(self) -> str:
+        """The status, or what is beyond a limit where no alert tells it."""
+        return headline_text(self.status, self.limits, self._provisional)
+
+    @property
+    def colour(self) -> Status:
+        """The status that lends the headline its colour."""
+        return colour_status(self.status, self.limits, self._provisional)
+
+    @property
+    def _provisional(self) -> list[str]:
+        return provisional_texts((one.round, one.beyond) for one in self.open_rounds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,6 +112,34 @@ def test_rounds_are_estimated_early_with_room_for_labels_to_come_and_corrected_w
     assert read == [("closed",)]
 
 
+@pytest.mark.parametrize("notify", [True, False])
+def test_provisional_numbers_under_a_limit_are_the_headline_and_one_notice_if_it_is_not_off(
+    bare, notify
+):
+    cases = Cases(bare)
+    of_limit = f"{{recall: 0.65, notify_provisional: {str(notify).lower()}}}"
+    limits = (LIMITS[0], f"\n    limits: {of_limit}\n    labeling:")
+    bare.config(COLUMN, labels=("max_labels: 40", "max_labels: all"), limits=limits)
+
+    at = [cases.run(day) for day in range(1, 7)][-1]
+
+    mail = bare.as_json("status", at=at)["monitors"][0]
+    beyond = [one["round"] for one in mail["open_rounds"] if one["beyond"]]
+    limit = {"metric": "recall", "value": 0.65, "side": "at_least"}
+    assert beyond
+    assert all(one["beyond"] in ([], [limit]) for one in mail["open_rounds"])
+    assert (
+        "provisional numbers are under the limit: recall at least 0.65 in round"
+        in (mail["headline"])
+    )
+    assert bare.run_at(at, "status").lines[0] == f"mail: {mail['headline']}"
+    notices = bare.query("select payload from effects where kind = 'notice' and sink = 'log'")
+    sentences = [json.loads(payload)["sentence"] for (payload,) in notices]
+    told = [each for each in sentences if "provisional numbers" in each]
+    assert len(told) == notify
+    assert all("its promise does not cover this notice" in each for each in told)
+
+
 @pytest.mark.parametrize(
     ("stopped", "said"),
     [(DAYS - 1e-6, "if labels come as in"), (DAYS - 2, "labels do not come as in")],

@@ -85,6 +85,9 @@ def test_the_headline_is_the_worst_of_the_limits():
     )
     assert headline_text(Status.STALE, [under]).startswith("STALE; recall is under")
     assert headline_text(Status.ALERT, [under]) == "ALERT"
+    assert headline_text(Status.OK, [unclear], ["provisional"]) == "provisional"
+    assert headline_text(Status.LEARNING, [], ["provisional"]) == "LEARNING; provisional"
+    assert headline_text(Status.ALERT, [], ["provisional"]) == "ALERT"
 
 
 def test_the_colour_warns_where_a_metric_is_beyond_its_limit():
@@ -92,6 +95,7 @@ def test_the_colour_warns_where_a_metric_is_beyond_its_limit():
     under = compare_limit(limit(), [estimate(0.2, 0.3)], alerting=False)
 
     assert colour_status(Status.OK, [kept]) is Status.OK
+    assert colour_status(Status.OK, [kept], ["provisional"]) is Status.ATTENTION
     assert colour_status(Status.OK, [kept, under]) is Status.ATTENTION
     assert colour_status(Status.ALERT, [under]) is Status.ALERT
 

@@ -13,7 +13,6 @@ from monitor.presentation.alerts import limit_line, open_alert_line, recovery_se
 from monitor.presentation.classes import block_lines
 from monitor.presentation.delivery import waiting_sentence
 from monitor.presentation.estimates import BASES, reason_text
-from monitor.presentation.limit_comparisons import colour_status, headline_text
 from monitor.presentation.numbers import interval_text
 from monitor.presentation.status import (
     last_estimate_line,
@@ -86,11 +85,15 @@ def overview_json(overview: Overview) -> dict[str, Any]:
     return {
         **plain,
         "alerts": [_open_alert_json(alert, overview) for alert in overview.alerts],
-        "headline": headline_text(overview.status, overview.limits),
+        "headline": overview.headline,
         "estimates": [row.model_dump() for row in overview.estimates],
         "limits": [_limit_json(limit) for limit in overview.limits],
         "open_rounds": [
-            {**asdict(one), "provisional": one.provisional and one.provisional.model_dump()}
+            {
+                **asdict(one),
+                "provisional": one.provisional and one.provisional.model_dump(),
+                "beyond": [limit._asdict() for limit in one.beyond],
+            }
             for one in overview.open_rounds
         ],
         "waiting": [
@@ -140,9 +143,7 @@ def with_links(overview: Overview, link: Link) -> Overview:
 
 def echo_overview(overview: Overview) -> None:
     """Print an overview."""
-    headline = headline_text(overview.status, overview.limits)
-    colour = COLOURS[colour_status(overview.status, overview.limits)]
-    echo(f"{overview.monitor}: {painted(headline, colour)}")
+    echo(f"{overview.monitor}: {painted(overview.headline, COLOURS[overview.colour])}")
     for line in _last_estimate(overview):
         echo(f"  {line}", indent="  ")
     for alert in overview.alerts:

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import MLFLOW, EffectKind
+from monitor.domain.report import ProvisionalRow
+from monitor.domain.state import RoundState
 from monitor.presentation.estimates import too_few_text
+from monitor.presentation.limit_comparisons import provisional_beyond, provisional_sentence
 from monitor.presentation.rounds import corrected_sentence
 from monitor.rounds.estimation.alerts import DISPUTED
 from monitor.rounds.estimation.tally import Tally
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
 INVERTED = "inverted"
 MISSING = "missing"
+PROVISIONAL = "provisional"
 
 SHARE_TURNED, LEAST_TURNED = 0.1, 5
 """A correction is noted that turns this share of a closed round's labels, or of its positive ones,
@@ -95,6 +99,31 @@ def note_correction(
     shown = round_store.newest_closed(connection, due.round.monitor, now) or due.round
     sentence = corrected_sentence(due.round.number, (turned, labels), (lost, positives))
     note(connection, shown, f"corrected {due.round.id}/v{due.version}", sentence, now)
+
+
+def note_provisional(
+    connection: Connection, round_: Round, row: ProvisionalRow | None, now: datetime
+) -> None:
+    """Keep the concern that provisional numbers of a round are beyond a limit as they are now.
+
+    Only the first of the open rounds that overlap is notified, and no limit with an open alert.
+    """
+    firing = alert_store.find_alerts(connection, monitor=round_.monitor, state=AlertState.FIRING)
+    alerting = {(alert.metric, alert.side) for alert in firing}
+    limits = round_.settings.limits
+    sides = [side for side in limits.sides() if (side.metric, side.side) not in alerting]
+    beyond = provisional_beyond(sides, row)
+    if row is None or not beyond:
+        concern_store.drop_concern(connection, round_.id, PROVISIONAL)
+        return
+    sentence = provisional_sentence(beyond, row)
+    labeling = round_store.find_rounds(connection, round_.monitor, states=(RoundState.LABELING,))
+    kinds = concern_store.read_kinds(connection, [each.id for each in labeling])
+    if any(PROVISIONAL in of for of in kinds.values()) or not limits.notify_provisional:
+        if not concern_store.add_concern(connection, round_.id, PROVISIONAL, sentence, now):
+            concern_store.reword_concern(connection, round_.id, PROVISIONAL, sentence)
+        return
+    note(connection, round_, PROVISIONAL, sentence, now)
 
 
 def is_much(turned: int, of_labels: int) -> bool:

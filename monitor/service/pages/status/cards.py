@@ -12,7 +12,6 @@ from monitor.hooks.context import body
 from monitor.presentation.alerts import limit_line, open_alert_line, recovery_sentence
 from monitor.presentation.delivery import waiting_sentence
 from monitor.presentation.estimates import BASES, reason_text
-from monitor.presentation.limit_comparisons import colour_status, headline_text
 from monitor.presentation.numbers import bound_text, interval_text, span_text
 from monitor.presentation.status import last_estimate_line, learning_lines, next_round_line
 
@@ -35,8 +34,8 @@ def card_of(
     of_metric = {name: [row for row in overview.estimates if row.metric == name] for name in SHOWN}
     return {
         "overview": overview,
-        "headline": headline_text(overview.status, overview.limits),
-        "colour": colour_status(overview.status, overview.limits),
+        "headline": overview.headline,
+        "colour": overview.colour,
         "limits": [limit_line(limit) for limit in overview.limits],
         "last": last,
         "metrics": [_metric(settings, name, rows) for name, rows in of_metric.items() if rows],
