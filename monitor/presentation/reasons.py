@@ -35,8 +35,8 @@ _UNDEFINED = {
 }
 _CONTRADICTED = {
     Contradiction.AUDIT: (
-        "the labels of this round contradict the audit: they would hardly ever come out so with "
-        "the errors it found"
+        "the labels of this round contradict the checks: with the errors that people found, such "
+        "labels are very unlikely"
     )
 }
 _REMARKS = {
@@ -77,9 +77,9 @@ def no_estimate_reason(why: NoEstimate | None) -> str | None:
         case AuditAtChance():
             return (
                 "labels are no better than chance with probability "
-                f"{why.probability:.2f} by this audit ({why.positive_right} of {why.positive} "
+                f"{why.probability:.2f} by the checks ({why.positive_right} of {why.positive} "
                 f"positive and {why.negative_right} of {why.negative} negative items labeled "
-                "right), so nothing can be corrected; audit more items"
+                "right), so nothing can be corrected; check more items"
             )
         case None:
             return None

@@ -122,6 +122,22 @@ def test_a_store_without_tables_is_told_by_db_check(storeless):
     assert (after.code, after.lines) == (0, [f"{store} holds this version's tables"])
 
 
+def test_check_reads_no_round_from_a_store_that_is_to_be_upgraded(bare):
+    bare.predictions()
+    bare.config()
+    bare.run("run-once")
+    bare.query("update monitor_schema_version set version_num = '0014'")
+    bare.query("update rounds set settings = '{}'")
+
+    done = bare.run("check")
+
+    assert done.code == 78
+    assert any(
+        "schema 0014" in line and "run: pr-monitor db upgrade" in line for line in done.lines
+    )
+    assert not any("of mail" in line for line in done.lines)
+
+
 @pytest.mark.parametrize("words", [["run-once"], ["db", "upgrade"]])
 def test_a_store_that_does_not_answer(place, words):
     place.config(store=("sqlite:///monitor.db", POSTGRES))

@@ -24,7 +24,7 @@ def test_every_undefined_metric_and_a_contradicted_audit_have_a_reason_in_words(
 
         assert len(text.split()) > 3
         assert no_estimate_reason(UndefinedDraws(why, share=1, most=0.05)) == text
-    assert "contradict the audit" in str(no_estimate_reason(Contradiction.AUDIT))
+    assert "contradict the checks" in str(no_estimate_reason(Contradiction.AUDIT))
 
 
 @pytest.mark.parametrize(
@@ -32,9 +32,9 @@ def test_every_undefined_metric_and_a_contradicted_audit_have_a_reason_in_words(
     [
         (
             AuditAtChance(0.9174, positive=30, positive_right=10, negative=30, negative_right=15),
-            "labels are no better than chance with probability 0.92 by this audit (10 of 30 "
+            "labels are no better than chance with probability 0.92 by the checks (10 of 30 "
             "positive and 15 of 30 negative items labeled right), so nothing can be corrected; "
-            "audit more items",
+            "check more items",
         ),
         (None, None),
     ],

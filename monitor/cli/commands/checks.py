@@ -71,9 +71,10 @@ def checks(application: Application, config: Path) -> Iterator[Check]:
     yield Check("config", "; ".join([str(config), *promise_lines(application.config)]))
     store = _tried("store", partial(_store, application.database))
     yield store
-    if store.problem is None:
+    is_usable = store.problem is None
+    if is_usable:
         yield from _notes(application)
-    for context in application.monitors:
+    for context in application.monitors if is_usable else ():  # they read rounds from it
         name = context.settings.name
         source = _tried(f"source of {name}", partial(check_source, context))
         yield source
