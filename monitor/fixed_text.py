@@ -11,7 +11,7 @@ _DECIMALS = 8  # enough for two digits of the least
 
 
 def fixed_text(value: float, digits: int = 3) -> str:
-    """Write a number with so many decimals; one that would look like 0 with two digits instead.
+    """Write a number with ``digits`` decimals; one that would look like 0 with two digits instead.
 
     >>> fixed_text(0.8604), fixed_text(0), fixed_text(0.0006), fixed_text(0.004, 2)
     ('0.860', '0.000', '0.001', '0.004')
@@ -40,7 +40,7 @@ def fixed_texts(values: Sequence[float], digits: int = 3) -> list[str]:
 
 
 def significant_text(value: float, digits: int = 3) -> str:
-    """Write a number to so many significant digits, never with an exponent.
+    """Write a number to ``digits`` significant digits, never with an exponent.
 
     >>> significant_text(1283.4), significant_text(0.5), significant_text(0.0000123, 2)
     ('1,280', '0.5', '0.000012')

@@ -97,7 +97,7 @@ class PagesSettings(Settings):
 
     Without this section it has none; `pr-monitor label` has the same pages by itself, for a
     browser on the same machine. With ``listen`` alone they are for this machine as well, and the
-    log has a link that works once, for each person. What `web` allows says nothing about them.
+    log has a link that works once, for each person. It does not depend on what `web` allows.
 
     Where other machines can reach them they need ``names``, by which browsers ask for them, a
     ``login``, and a proxy in front of them that speaks ``https``: ``behind_proxy: true``. What such

@@ -230,7 +230,7 @@ def _calm() -> Iterator[None]:
 def write_pictures(folder: Path, images: Pixels) -> list[str]:
     """Draw each image into a file of the folder, of equal ones one; returns the names of files.
 
-    They are in the order of their pixels, so that a name says nothing about the digit.
+    They are in the order of their pixels, so that a name does not reveal the digit.
     """
     folder.mkdir(exist_ok=True)
     distinct, which = np.unique(images, axis=0, return_inverse=True)

@@ -109,7 +109,7 @@ def fill(
 
 
 def ask_people(folder: Path, written: WrittenFolder, labels: int) -> None:
-    """Let the config ask people for so many labels of the next round, by its pictures."""
+    """Let the config ask people for ``labels`` labels a round, by its pictures."""
     _write_config(folder, written, labels=labels, labeling=_BY_PEOPLE, show=_SHOW)
 
 

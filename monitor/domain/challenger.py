@@ -25,7 +25,7 @@ class ComparedMetric(Report):
 
 
 class ComparisonRow(Report):
-    """Both classifiers on the windows of so many ``rounds`` together, the reported one the last.
+    """Both classifiers on the windows of ``rounds`` rounds together, the reported one the last.
 
     ``only_champion`` and ``only_challenger`` estimate what one flags and the other passes.
     """

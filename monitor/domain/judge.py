@@ -19,7 +19,7 @@ from monitor.domain.setting_types import Ends, Report, Settings
 
 
 class JudgedRow(Report):
-    """A judge by the labels of so many ``rounds`` together, the reported one the last.
+    """A judge by the labels of ``rounds`` rounds together, the reported one the last.
 
     ``tpr`` and ``fpr`` are the shares of positives and negatives with a yes, ``kappa`` is the
     agreement with people. ``size`` counts the items with a verdict, ``yes`` those with a yes.

@@ -234,7 +234,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class UsualRate:
-    """How many items were flagged before, in so many rounds; in 0 of them by the reference."""
+    """How many items were flagged before, in how many rounds; in 0 of them by the reference."""
 
     flagged: float
     size: int

@@ -45,7 +45,7 @@ def read_page_answer(text: str) -> PageAnswer:
 
 
 def fits(answer: PageAnswer, choices: int) -> bool:
-    """Whether an answer is one to a question that offers so many classes; 0 asks yes or no."""
+    """Whether an answer is one to a question that offers ``choices`` classes; 0 asks yes or no."""
     if isinstance(answer, ClassChosen):
         return answer.place < choices
     return not choices or answer is not Answer.POSITIVE

@@ -150,7 +150,7 @@ class StratumRow(Report):
 
 
 class OwnEstimate(NamedTuple):
-    """What a segment's own labels say; None if they say nothing."""
+    """The estimate by a segment's own labels; None without one."""
 
     point: float | None
     low: float | None
@@ -318,7 +318,7 @@ class RecoveryRow(Report):
 
     ``evidence`` of the ``rounds`` since the firing that the limit is kept again ends the alert at
     ``ends_at``. ``level`` is the metric with earlier rounds. If it stays there the alert ends
-    ``within`` so many more rounds with probability ``share``; None if it is beyond the limit, or
+    ``within`` that many more rounds with probability ``share``; None if it is beyond the limit, or
     that takes over ``at_most`` rounds.
     """
 

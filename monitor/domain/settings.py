@@ -216,7 +216,7 @@ LEAST_CONFIDENCE = 0.5
 
 
 class FalseAlarms(Settings):
-    """One promise over all monitors together: ``at_most`` so many false alarms ``per`` time.
+    """One promise over all monitors together: ``at_most`` this number of false alarms ``per`` time.
 
     It takes the place of every monitor's own ``false_alarm_every`` and is shared out in
     proportion to their rounds: each may raise one false alarm in as many rounds as all monitors

@@ -101,7 +101,7 @@ class Time(Linear):
             at += step
 
     def _firsts(self, months: int) -> list[datetime]:
-        """First days of every so many months, counted from January of year 0."""
+        """First days of every ``months`` months, counted from January of year 0."""
         first = datetime.fromtimestamp(self.low, UTC)
         month = first.year * _YEAR + first.month - 1
         last = datetime.fromtimestamp(self.high, UTC)

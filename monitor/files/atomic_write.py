@@ -49,7 +49,7 @@ def make_whole(
     try:
         unfinished.unlink(missing_ok=True)
         # Made with its mode before anything is in it: no moment at which others can read it. And
-        # made anew: a link that somebody planted under this name is not followed.
+        # always a new file: a link that somebody planted under this name is not followed.
         unfinished.touch(mode=mode, exist_ok=False)
         fill(unfinished)
         if path.exists():

@@ -114,6 +114,6 @@ def _remove_abandoned() -> None:
 
 
 def forget() -> None:
-    """Let the next session start DuckDB anew; those that are open go on."""
+    """Let the next session start a new DuckDB; open sessions continue."""
     with _lock:
         _running.pop(os.getpid(), None)

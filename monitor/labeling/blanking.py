@@ -66,7 +66,7 @@ class _Blanking:
     retained: frozenset[str]
 
     def of_workbook(self, path: Path) -> bytes | None:
-        """Write a workbook anew with the cells alone: texts may be in any other part of it too."""
+        """Write a new workbook with the cells alone: texts may be in any other part of it too."""
         with opened(path) as stream:
             header, rows = read_sheet(printable(path.name), stream)
         values = [[cell.value for cell in row] for row in rows[1:]]

@@ -14,7 +14,7 @@ _XLSX = "xlsx"
 
 
 class SheetCell(NamedTuple):
-    """What a cell holds; of a formula not what it comes to."""
+    """What a cell holds; of a formula its text, not its value."""
 
     value: Any = None
     is_formula: bool = False

@@ -82,7 +82,7 @@ def opened(path: Path, *, follow: bool = False) -> Iterator[IO[bytes]]:
     except OSError as error:
         raise _unreadable(path, error) from error
     with stream:
-        # Asked of the open file: at the path there may be another one by now.
+        # Asked of the open file: at the path there may be another one now.
         status = os.fstat(stream.fileno())
         if not stat.S_ISREG(status.st_mode):
             message = f"{name} is no file; label files are {KINDS}"
@@ -101,7 +101,7 @@ def opened(path: Path, *, follow: bool = False) -> Iterator[IO[bytes]]:
 
 
 def read_text(path: Path, setting: str, most: int) -> str:
-    """Read a file that a setting names, of up to so many bytes.
+    """Read a file that a setting names, of up to ``most`` bytes.
 
     Raises `LabelsRefused` with the setting and the path.
     """

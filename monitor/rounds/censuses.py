@@ -179,7 +179,7 @@ def changed_censuses(
 def _recount(context: MonitorContext, round_: Round, labeler: ReadsTruth, before: Census) -> Census:
     """Count a round's labels again, by the sizes that it was drawn with.
 
-    Raises `SourceRefused` if too many of its predictions are others by now, or the source does not
+    Raises `SourceRefused` if too many of its predictions have changed, or the source does not
     have their segments.
     """
     with context.database.read() as connection:

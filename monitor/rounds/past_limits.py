@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _KIND = "limit "  # Prefix of the kinds of these concerns
-_MOST = 50  # Rounds to look back at; a longer run says nothing more
+_MOST = 50  # Rounds to look back at; a longer run adds nothing
 
 
 def note_missed_limits(context: MonitorContext) -> None:

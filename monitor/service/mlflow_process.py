@@ -5,7 +5,7 @@ store the process is one more worker: however it ends, its claims are free then,
 next tick's process goes on with what remains.
 
 The first line of its standard input says which store and which MLflow, as JSON; when standard input
-ends, so does the process, after the delivery in flight if that comes to an end. Standard output is
+ends, so does the process, after the delivery in flight, if that ends. Standard output is
 one JSON object a line: what is to be logged, or an empty one as a sign of life.
 """
 

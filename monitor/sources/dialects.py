@@ -100,7 +100,7 @@ _POSTGRESQL = Dialect(
         "set local datestyle = 'ISO'",  # by which a date is text, which `where` and classes name
         # It takes groups of an expression for as many as rows, and would sort all of those.
         "set local enable_sort = off",
-        "set local jit = off",  # which every process of a parallel scan would do anew
+        "set local jit = off",  # which every process of a parallel scan would repeat
     ),
     sees_one_state=True,
 )

@@ -217,7 +217,7 @@ def readings_of(scans: Iterable[Scan]) -> Iterator[list[Scan]]:
 
 
 def _fit(scans: Sequence[Scan]) -> bool:
-    """Whether a statement takes so many monitors and values, and memory so many candidates."""
+    """Whether these monitors and values fit into a statement, and the candidates into memory."""
     return (
         len(scans) <= MOST_MONITORS
         and sum(scan.values for scan in scans) <= MOST_VALUES

@@ -48,7 +48,7 @@ def groups_of(reading: Reading, scans: Sequence[Scan], window: Window, seed: str
         if is_whole and (table.is_unchanged() or tallied(reading, shared, window) == counted):
             without_time = _untimed(reading, shared.common)
             return [[*groups, *without_time] for groups in drawn]
-    view = ", or name a table where this is a view that computes its rows anew each time"
+    view = ", or name a table where this is a view that computes its rows each time"
     message = (
         f"{table.place}: rows of {window} changed while they were counted and drawn, "
         f"{ATTEMPTS} times; it is tried again{view if table.is_unchanged() else ''}"
@@ -243,7 +243,7 @@ def _uniform(md5: str) -> float:
 
 
 def first_bound(expected: int, rows: int) -> str:
-    """Give the md5 below which enough of so many rows lie, but for one case in 10^14."""
+    """Give the md5 below which enough of the rows lie, but for one case in 10^14."""
     return _hex((expected + 8 * sqrt(expected) + 20) / rows)
 
 

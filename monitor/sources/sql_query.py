@@ -243,7 +243,7 @@ class Scan(NamedTuple):
 
     @property
     def values(self) -> int:
-        """At most so many values are bound for it in a statement."""
+        """Most values that a statement binds for it."""
         return 2 * (2 * len(self.query.named) + len(self.strata) + 6) + 8
 
 

@@ -46,7 +46,7 @@ def upgrade(database: Database) -> None:
         if not database.is_sqlite:  # an empty store has no row that two workers could lock
             connection.execute(select(func.pg_advisory_xact_lock(_MIGRATING)))
         _refuse_unknown(connection, database)
-        if _current(connection) != _head():  # views made anew would lose what was granted on them
+        if _current(connection) != _head():  # recreated views would lose their grants
             command.upgrade(alembic_config(connection), "head")
 
 

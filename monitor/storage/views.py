@@ -1,7 +1,7 @@
 """The views: what a person with ``sqlite3`` or ``psql`` looks at first, and what dashboards read.
 
 docs/reference/tables.md explains each column. Views say what the store has, of each round by its
-newest version; they define no rules. No migration makes them: after one, all are made anew.
+newest version; they define no rules. No migration creates them: after one, all are created again.
 """
 
 from __future__ import annotations

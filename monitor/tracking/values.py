@@ -1,4 +1,4 @@
-"""What a report comes to in MLflow's own terms: metrics, params, tags, a dataset, a table."""
+"""A report in MLflow's own terms: metrics, params, tags, a dataset, a table."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def read_answers(
 
 
 def answer_of(annotation: StudioAnnotation) -> Answer:
-    """Return what an annotation says; a ValueError has the reason if it says nothing."""
+    """Return what an annotation says; a ValueError has the reason if it has no answer."""
     if annotation.was_cancelled:
         return Answer.CANNOT_TELL  # it was skipped
     result = annotation.result

@@ -1,7 +1,7 @@
 """Snapshots of a Delta table, by deltalake, and of an Iceberg table, by pyiceberg.
 
 The id of a Delta snapshot is the table's version and the beginning of the table's own id, such as
-``12.5e8a01bc``: versions of a table that is written anew at the same place begin anew.
+``12.5e8a01bc``: versions of a table that is rewritten at the same place start again.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class DeltaLake:
     def at(self, snapshot: str) -> Streams:
         """Read the list of a snapshot's files; of an id that is a version alone, that version.
 
-        Raises `SnapshotMissing` if the table's log begins later by now, or another table took its
+        Raises `SnapshotMissing` if the table's log begins later now, or another table took its
         place.
         """
         from deltalake.exceptions import TableNotFoundError  # noqa: PLC0415

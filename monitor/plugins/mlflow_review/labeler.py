@@ -146,7 +146,7 @@ class MlflowReviewLabeler:
         self, experiment: ReviewExperiment, round_name: str, queue_name: str, tasks: Sequence[Task]
     ) -> None:
         queue = experiment.queue(queue_name, self.settings.question)
-        # In an order that says nothing about their strata.
+        # In an order that does not depend on their strata.
         placed = sorted(tasks, key=attrgetter("place", "key"))
         by_id = {self._trace_id(task.key): task for task in placed}
         out = {

@@ -67,7 +67,7 @@ class SparkTable(TableInfo):
 
     def times(self, settings: TableSettings, setting: str = "columns.time") -> Times | None:
         """Choose how times are read, by nothing that the session's time zone decides."""
-        # Named, since a dataclass with slots is made anew and zero-argument super() knows the old.
+        # Named, since a dataclass with slots is another class and super() knows the old.
         times = TableInfo.times(self, settings, setting)
         kind = self.types[settings.columns.time]
         if times is None or not isinstance(kind, types.DateTime | types.Date):

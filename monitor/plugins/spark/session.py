@@ -140,7 +140,7 @@ def _is_broken(session: SparkSession) -> bool:
 
 
 def _forget() -> None:
-    """Let Spark's library start anew: a driver that has ended is never asked to stop by it."""
+    """Reset Spark's library: a driver that has ended is never asked to stop by it."""
     from pyspark import SparkContext  # noqa: PLC0415  as above
     from pyspark.sql import SparkSession  # noqa: PLC0415  as above
 

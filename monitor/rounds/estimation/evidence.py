@@ -113,7 +113,7 @@ def _guess_of_matrix(matrix: ReferenceMatrix, counts: Counts) -> Rates:
     return None if rates is None else np.where(counts.is_flagged, rates[0], rates[1])
 
 
-SHARE = 0.8  # How sure it is said that an alert ends within so many rounds
+SHARE = 0.8  # Probability that an alert ends within the stated rounds
 ROUNDS = 52  # How far ahead is looked
 PATHS = 400  # Simulated alerts: a share of .8 of them has a standard error of .02
 LARGEST = 700  # Log evidence above which e**x is no finite number

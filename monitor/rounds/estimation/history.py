@@ -65,7 +65,7 @@ def history_states(
     """Pool the rounds of a history, in slot order; return one `HistoryState` for each.
 
     cells: Score cell of each stratum, where a class is pooled as one rate (`cells_to_pool`);
-        earlier rounds are then counted anew for the sizes of each round.
+        earlier rounds are then recounted for the sizes of each round.
     since: How many of the first rounds are left out of what is returned.
     """
     counts = [each.counts for each in rounds]

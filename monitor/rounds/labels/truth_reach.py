@@ -31,7 +31,7 @@ RECALL = 0.95
 """Higher than that of most classifiers; it says how many rows of passed items are expected."""
 
 EXPECTED = math.log(1000)
-"""Where so many rows are expected, none is found once in 1,000 windows (Poisson)."""
+"""Expected rows from which on finding none has a chance of 1 in 1,000 (Poisson)."""
 
 NEAR = 0.02
 """Share of the items that have a label by an id in another form, from which on it is reported."""

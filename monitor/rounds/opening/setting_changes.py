@@ -127,7 +127,7 @@ def _history_start(
     )
     if existing is not None:
         return HistoryStart.KNOWN
-    # Items that were labeled before have no verdict, so with a judge they cannot be counted anew.
+    # Items that were labeled before have no verdict, so with a judge they cannot be counted again.
     only_cuts = settings.judge is None and {*_CUTS, "judge"}.issuperset(
         one.name for one in differences
     )

@@ -37,8 +37,8 @@ MISSING = "missing"
 PROVISIONAL = "provisional"
 
 SHARE_TURNED, LEAST_TURNED = 0.1, 5
-"""A correction is noted that turns this share of a closed round's labels, or of its positive ones,
-and so many."""
+"""Share, and number, of a closed round's labels, or of its positive ones, from which on a
+correction is noted."""
 
 
 def note(connection: Connection, round_: Round, kind: str, sentence: str, now: datetime) -> bool:
@@ -127,7 +127,7 @@ def note_provisional(
 
 
 def is_much(turned: int, of_labels: int) -> bool:
-    """Whether so many labels of some were turned that people are told."""
+    """Whether enough labels were turned for people to be notified."""
     return turned >= max(LEAST_TURNED, SHARE_TURNED * of_labels)
 
 

@@ -103,7 +103,7 @@ def enqueue_early(
     labels: tuple[int, int],
     now: datetime,
 ) -> None:
-    """Write the effects of alerts that a round fired while it is open, with so many of its labels.
+    """Write the effects of alerts that a round fired while it is open, after some of its labels.
 
     MLflow has no run of it yet: there the monitor stands under alert by the newest estimate.
     """
@@ -217,7 +217,7 @@ def _for_mlflow(round_: Round, report: RoundReport, *, newest: bool) -> list[New
 
 
 def _is_of_one_version(report: RoundReport) -> bool:
-    """Whether the figures describe one registered version; an alias may name another by now."""
+    """Whether the figures describe one registered version; an alias may name another now."""
     if not report.estimates:
         return report.model is not None
     return report.watched is not None and alias_of(report.watched) is None

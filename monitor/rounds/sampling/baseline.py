@@ -282,7 +282,7 @@ def _old_rows(
 
 
 def _gap(context: MonitorContext, window: Window, seed: str) -> timedelta | None:
-    """Read a window that was drawn before; one that is refused by now is no comparison."""
+    """Read a window that was drawn before; one that is refused now is no comparison."""
     try:
         with outside("scan"):
             frame = context.source.scan(window, BandEdges().strata(), 1, seed)

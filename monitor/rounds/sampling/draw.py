@@ -135,7 +135,7 @@ def _write_sample(
         source = as_counted(context.source, frame.snapshot)
         shown = source.show([item.id for item in out], round_.window) if out else {}
     removed = sum(item.id not in shown for item in out)
-    if removed > settings.bad_rows_max * len(out):  # the predictions are others by now
+    if removed > settings.bad_rows_max * len(out):  # the predictions have changed
         raise SourceUnavailable(windows.changed_sentence(removed, len(out)))
     answers = [*notes, *untestable, *invalid.notes, *broken_pictures(shown.values(), settings)]
     now = context.clock()

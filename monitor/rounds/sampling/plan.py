@@ -281,7 +281,7 @@ def _share(overlap: float, items: int) -> int:
     return math.ceil(round(overlap * items, 6))
 
 
-_BITS = 52  # a float holds so many after the point
+_BITS = 52  # of a float's fraction
 
 
 def uniform_of(settings: RoundSettings, seed: str) -> float | None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 LEAST_SHAPE = 0.4
 MANY = 256
-"""Uniforms from which on a spline is made: it takes as long as so many quantiles."""
+"""Number of uniforms from which on a spline is faster than exact quantiles."""
 
 _SCORES = np.linspace(-6.3, 6.3, 129)  # the uniforms of a draw lie in 2**-31 from 0 and 1
 _BELOW, _ABOVE = special.ndtr(_SCORES), special.ndtr(-_SCORES)

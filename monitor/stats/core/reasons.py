@@ -62,7 +62,7 @@ class EmptyClass:
 class AuditAtChance:
     """An audit by which labels may well be no better than chance, with this probability.
 
-    Of the truly positive and the truly negative items, so many were labeled right.
+    ``positive_right`` and ``negative_right`` count the items that were labeled right.
     """
 
     probability: float

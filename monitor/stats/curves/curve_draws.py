@@ -38,7 +38,7 @@ CURVE_DRAWS = 1000
 """Enough for a band that is looked at; its edges err by about .08 standard deviations."""
 
 CURVE_CELLS = 250
-"""Thresholds that a draw's curve has; with more labeled scores, every so many of them."""
+"""Most thresholds of a drawn curve; with more labeled scores, evenly spaced ones."""
 
 TOP_PRIOR = 0.25
 """Least prior count of the highest scores. High thresholds flag little else, and a stratum's prior
@@ -93,7 +93,7 @@ def curve_bands(
     rng: np.random.Generator,
     draws: int = CURVE_DRAWS,
 ) -> CurveBands:
-    r"""Curves of a stratified sample with their credible bands, at so many ``points``, 2 or more.
+    r"""Curves of a stratified sample with their credible bands, at ``points`` places, 2 or more.
 
     They hold for a population of the ``prevalence``, in (0, 1); the window's own, with its
     uncertainty, if not given. The negatives are never sampled down to reach it. Average precision
@@ -225,7 +225,7 @@ def _interpolated(values: Floats, x: Floats, y: Floats) -> Floats:
 
 
 def _draw(sample: ScoredSample, rng: np.random.Generator, draws: int) -> _DrawnCurves:
-    """Draw ROC curves over cells between every so many labeled scores."""
+    """Draw ROC curves over cells between evenly spaced labeled scores."""
     scores = np.unique(sample.score)
     ranks = np.unique(np.linspace(0, len(scores) - 1, CURVE_CELLS).astype(np.int64))
     edges = scores[ranks][1:]  # items under the first edge are the last cell

@@ -61,7 +61,7 @@ def mixed_by_size(optimal: Floats, low: Floats, size: Floats, share: float) -> F
     r"""Spread a share of the labels of one class by size, the rest as the optimum has them.
 
     The optimum sends labels to where positives are expected, so that a label in the band with the
-    lowest scores comes to stand for very many items, and misses that appear there are hardly ever
+    lowest scores represents very many items, and misses that appear there are hardly ever
     seen. So with optimal labels :math:`o_h`, :math:`n_- = \sum o_h` of them, and a share s,
 
     .. math:: n_h = (1-s)\, o_h + s\, n_- N_h / N_-,

@@ -102,7 +102,7 @@ class PriorRates:
         """Knowledge from a pre-launch confusion matrix, spread evenly over a class's strata.
 
         Every band of a class gets the same rate, so labels go in proportion to size; the
-        matrix says nothing about how bands differ. Jeffreys' half count is added per class.
+        matrix does not tell how bands differ. Jeffreys' half count is added per class.
 
         Examples
         --------

@@ -188,7 +188,7 @@ def steps(
     labeled: Ints,
     errors: Sequence[float] = ERRORS,
 ) -> Floats:
-    r"""How far beyond the limit to look with so many labels: ``ERRORS`` standard errors.
+    r"""How far beyond the limit to look with these labels: ``ERRORS`` standard errors.
 
     With the rates p of :func:`alternatives` at the limit, and its :math:`B_L`,
 

@@ -32,7 +32,7 @@ _FINEST = 0.0025  # how closely smallest_drop looks
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Detection:
-    """What a simulation of so many paths found, with these labels in a round.
+    """What a simulation of paths found, with these labels in a round.
 
     ``detected_within`` is the share of paths on which a broken limit fired by the k-th round of the
     drop, shape ``(rounds,)``; a share s has the standard error sqrt(s (1 - s) / paths).
@@ -56,7 +56,7 @@ class Detection:
         return 1.0 + float((1 - self.detected_within[:-1]).sum())
 
     def share_within(self, rounds: int) -> float:
-        """Share found within so many rounds; at most as many as were simulated."""
+        """Share found within ``rounds`` rounds; at most as many as were simulated."""
         return float(self.detected_within[rounds - 1])
 
 

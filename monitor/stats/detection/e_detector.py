@@ -146,7 +146,7 @@ class Bets:
         rates: Floats,
         errors: Sequence[float] = ERRORS,
     ) -> Bets | None:
-        """Make them from guesses, ``(..., H)``; None where a round says nothing."""
+        """Make them from guesses, ``(..., H)``; None where a round carries no evidence."""
         about, seen = (limit, size, is_flagged, rates), labeled > 0
         try:
             space = half_space(limit, size, is_flagged)

@@ -19,7 +19,7 @@ mean of all of them with the weights :math:`w_k`, which sum to 1. That mean is
 the alerts whose metric stays beyond its limit at most 5 % ever end by evidence.
 
 **Which rounds.** Those that closed after the firing and are of later time, each once, in the order
-of closing, with the answers frozen at the closing. A round that says nothing has e = 1; one that
+of closing, with the answers frozen at the closing. A round without evidence has e = 1; one that
 was skipped or abandoned takes no step. The bound holds for any choice of rounds that does not
 depend on their own answers, and for an ending that comes later than R says.
 
@@ -73,7 +73,7 @@ def log_recovery_factor(
 ) -> float:
     """Evidence of one round, log e, that the metric of an alert keeps its limit again.
 
-    Finite; 0.0 where a round says nothing. It is ``e_detector.log_e_factor`` for the opposite limit
+    Finite; 0.0 without evidence. It is ``e_detector.log_e_factor`` for the opposite limit
     and the same guess, ``rates``, so missing answers count against a recovery.
 
     Examples
@@ -136,7 +136,7 @@ class Recovery:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ending:
-    """What a simulation of so many open alerts found.
+    """What a simulation of open alerts found.
 
     ``ended_within`` is the share that has ended by each of the next rounds, shape ``(rounds,)``; a
     share s has the standard error sqrt(s (1 - s) / paths).

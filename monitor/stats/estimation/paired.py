@@ -324,7 +324,7 @@ def _unlabeled(sample: LabeledSample, possible: Bools) -> Floats:
 
 
 def _possible_draws(items: Floats, total: int) -> Floats:
-    """Keep the draws in which so many can be flagged: the count rules out the others."""
+    """Keep the draws that allow the count of flagged items."""
     least, most = _flagged_range(items)
     possible = (least <= total) & (total <= most)
     if possible.mean() < LEAST_POSSIBLE:

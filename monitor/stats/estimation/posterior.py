@@ -344,7 +344,7 @@ def matrices_at_the_edge(counts: Counts, matrix: Matrix) -> list[Matrix]:
     let the Jeffreys interval reach 0 there; so do we, for every metric.
 
     The draws of ``matrix`` with one class changed, with the other, and with both: none to three of
-    them. An unlabeled class says nothing, so it has no edge. The ends of an interval are taken over
+    them. An unlabeled class has no edge. The ends of an interval are taken over
     the draws and all of these; they only move where some count is 0.
     """
     up = counts.is_flagged

@@ -71,7 +71,7 @@ def next_estimates(
         \widehat{TP}^* = \sum_+ N_h\, y_h^* / n_h, \ \ldots
 
     and the metric of the matrix so found (``scaled_matrix``). Each draw is one possible next round,
-    with so many ``labeled`` items, ``(H,)``; a stratum without labels follows the others of its
+    with ``labeled`` labeled items, ``(H,)``; a stratum without labels follows the others of its
     class.
 
     Examples

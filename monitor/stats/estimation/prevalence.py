@@ -106,7 +106,7 @@ def prevalence_curve(
     Raises
     ------
     ValueError
-        If a predicted class is empty, so that the rates say nothing about the classifier.
+        If a predicted class is empty, so that the rates do not describe the classifier.
 
     Examples
     --------

@@ -5,7 +5,7 @@ are a uniform sample of the segment's items of that stratum, and their number ma
 given. A round with sizes counted per stratum and segment is therefore a stratified sample of
 each segment, only a thin one; many cells hold no label at all.
 
-A cell without labels says nothing by itself, and the same stratum's other labels say something
+A cell without labels has no estimate by itself, and the same stratum's other labels say something
 but not everything. So the prior of a segment is the mixture that ``change_point`` uses for earlier
 rounds, with the rest of the stratum in the place of the past: either the segment is like the rest
 (probability 0.1), or its odds differ in all strata of the class by one factor, of which seven up

@@ -223,7 +223,7 @@ class _ClassCounts:
         return DecidingClass(self.name, answer, self.worth)
 
     def cells(self, shift: Floats) -> tuple[Floats, Floats]:
-        """Positives and negatives of the class at its mean, moved by so many deviations."""
+        """Positives and negatives of the class at its mean plus ``shift`` deviations."""
         rate = np.clip(self.mean + shift * self.deviation, 0.0, 1.0)
         return self.size * rate, self.size * (1 - rate)
 

@@ -203,7 +203,7 @@ def _learn(run: Run, positive: Floats, labeled: Floats) -> Run:
 
 
 def _positions(components: NDArray[np.intp]) -> tuple[NDArray[np.intp], ...]:
-    """Index components ``(..., keep)``, as `take_along_axis` does anew for each array."""
+    """Index components ``(..., keep)``, as `take_along_axis` does for each array."""
     axes = range(1, components.ndim)
     leading = zip(axes, components.shape, strict=False)
     return (

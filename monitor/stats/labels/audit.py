@@ -93,7 +93,7 @@ class LabelAudit:
 
 @dataclass(frozen=True, slots=True)
 class ArrivedShare:
-    """Share of the positive labels to come that have come by now, counted in ``worth`` labels.
+    """Share of the positive labels to come that are in already, counted in ``worth`` labels.
 
     Where an item without one counts as negative.
     """

@@ -145,5 +145,5 @@ def take_back_failure(connection: Connection, digest: str) -> None:
 
 
 def forget_failures(connection: Connection, digest: str) -> None:
-    """Begin to count anew."""
+    """Reset the count."""
     remove(connection, page_attempts, page_attempts.c.digest == digest)

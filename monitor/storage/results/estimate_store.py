@@ -115,7 +115,7 @@ def read_timeline(
     at_most: int,
     metrics: Sequence[str],
 ) -> list[EstimatedRound]:
-    """Read the closed rounds between two slots, and so many up to the first, with some metrics."""
+    """Read the closed rounds between two slots, and some before them, with some metrics."""
     first, last = slots
     closed = (rounds.c.monitor_id == monitor_id, rounds.c.state == RoundState.CLOSED)
     first_slots = (
