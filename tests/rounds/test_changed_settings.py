@@ -50,6 +50,18 @@ BASES: dict[str, dict[str, Any]] = {
         "limits": {"precision": 0.2},
         "reference": {"tp": 8, "fp": 2, "fn": 4, "tn": 90},
     },
+    "judged": {
+        "source": {
+            **SOURCE,
+            "columns": COLUMNS | {"predicted": "tier"},
+            "threshold": None,
+            "positive": "b",
+            "negative": "a",
+        },
+        "judge": {"column": "pred", "positive": [1], "version": "1"},
+        "sample": {"max_labels": 40, "cells": CELLS},
+        "labeling": COLUMN | {"positive": [1], "negative": [0]},
+    },
     "by people": {
         "source": SOURCE | RELEASED,
         "sample": {"max_labels": 40, "cells": CELLS},
@@ -58,10 +70,7 @@ BASES: dict[str, dict[str, Any]] = {
     "by both": {
         "source": SOURCE | {"columns": COLUMNS | {"show": ["tier"]}},
         "sample": {"max_labels": 40, "cells": CELLS},
-        "labeling": [
-            COLUMN | {"for": "flagged", "checks": 5},
-            {"for": "passed", "kind": "files"},
-        ],
+        "labeling": {"flagged": COLUMN | {"checks": 5}, "passed": {"kind": "files"}},
     },
 }
 
@@ -75,6 +84,7 @@ VALUES: dict[str, dict[str, Any]] = {
     "limits": {"limits": {"precision": 0.9, "recall": 0.1}},
     "model": {"model": "models:/m/2"},
     "judge": {"judge": {"column": "tier", "positive": "a"}},
+    "judge.threshold": {"judge": {"column": "other", "threshold": 0.5}},
     "reference": {"reference": {"tp": 80, "fp": 20, "fn": 40, "tn": 900}},
     "hooks": {"hooks": ["ops"]},
     "threshold_target": {"threshold_target": {"recall": 0.5}},
@@ -99,12 +109,12 @@ VALUES: dict[str, dict[str, Any]] = {
     "labeling.id": {"labeling.id": "tier"},
     "labeling.value": {"labeling.value": "tier"},
     "labeling.time": {"labeling.time": "known_at"},
+    "labeling": {"labeling": BASES["by both"]["labeling"]},
     "labeling.kind": {"labeling": {"kind": "files"}},
     "labeling.path": {"labeling.path": "elsewhere.csv"},
     "labeling.table": {"labeling.path": "other.duckdb", "labeling.table": "t"},
     "labeling.positive": {"labeling.positive": 0, "labeling.negative": 1},
     "labeling.negative": {"labeling.negative": [0, 2]},
-    "labeling.items": {"labeling": BASES["by both"]["labeling"]},
     "labeling.deadline": {"labeling.deadline": "9d"},
     "labeling.audit": {"labeling.audit": AUDIT},
 }
@@ -122,9 +132,7 @@ def full(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
         *sections, last = name.split(".")
         section: Any = result
         for each in sections:
-            section = (
-                section[int(each)] if isinstance(section, list) else section.setdefault(each, {})
-            )
+            section = section.setdefault(each, {})
         if value is None:
             section.pop(last, None)
         else:
@@ -360,8 +368,8 @@ WATCHED = ("name", "limits", "no limits")
 """Limits of the config watch a round until it closes; it says so."""
 
 
-SLOW = {"by people", "by both"}
-"""Kinds of monitors whose label files take time to settle."""
+SLOW = BASES.keys() - {"counted whole", "drawn"}
+"""Kinds of monitors that are played in full only; of label files each pass takes its time."""
 
 
 @pytest.fixture(
