@@ -28,6 +28,11 @@ def earlier_rounds_text(rounds: int) -> str:
     return "one earlier round" if rounds == 1 else f"{rounds} earlier rounds"
 
 
+def shown_estimates_text(basis: str) -> str:
+    """Return what a simulation goes by that starts from the estimates of a closed round."""
+    return f"{basis}, at the estimates that status shows"
+
+
 def assured_text(
     margins: Mapping[str, float], requested: Mapping[str, float], assured: Mapping[str, float]
 ) -> str:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from monitor.domain.errors import InputRefused
 from monitor.domain.settings import RoundSettings
+from monitor.presentation.forecasts import shown_estimates_text
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.forecast.plan_window import PlannedWindow, scan_to_plan, two_strata
 from monitor.rounds.sampling.plan import free_strata
@@ -100,9 +101,8 @@ def expected_round(
         scenario = scenario.summed(planned.bands)
     for metric, point in planned.estimates.items():
         scenario = scenario.moved(Limit(metric, point, "at_least"))
-    shown = ", at the estimates that status shows" if planned.estimates else ""
-    lost = prospect.recall_lost(plan.labels)
-    return ExpectedRound(scenario, plan, f"{planned.basis}{shown}", lost)
+    basis = shown_estimates_text(planned.basis) if planned.estimates else planned.basis
+    return ExpectedRound(scenario, plan, basis, prospect.recall_lost(plan.labels))
 
 
 def _assumed(values: Mapping[str, Any], settings: RoundSettings) -> PlannedWindow:
