@@ -8,6 +8,8 @@ rounds about the process.
 `--alarms`: false alarms a year with both limits exactly at the process's values, where 1 is
 promised, and with limits on the judge at its own; then the share of drops of precision by 8 points
 that are found within 4 and 12 rounds. Standard errors in brackets.
+
+`--of-judge`: how often the intervals of a judge's TPR and FPR hold the process's, and half-widths.
 """
 
 from collections.abc import Sequence
@@ -34,6 +36,7 @@ from monitor.stats.detection.e_detector import Evidence, log_threshold
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.random_shares import log_e_path_of_shares
 from monitor.stats.estimation.cell_matrix import cell_matrix
+from monitor.stats.estimation.judge_rates import judge_rates
 from monitor.stats.history.robust_mixture import with_robust_weight
 
 METRICS = ("precision", "recall")
@@ -162,15 +165,17 @@ def main(
     judges: tuple[str, ...] = tuple(JUDGES),
     precision: float = PRECISION,
     alarms: bool = False,
+    of_judge: bool = False,
 ) -> None:
     """Print a line for each setting and judge; ``replicates`` are rounds, or half years."""
     kinds = "window    rate      pooled    half-widths of rate"
     alarm_kinds = "alarms a year     of judge_tpr  judge_fpr   found in 4 and 12 rounds"
-    print(f"{'items flagged labels, judge':38}{alarm_kinds if alarms else kinds}")
+    heads = alarm_kinds if alarms else "TPR  FPR    half-widths" if of_judge else kinds
+    print(f"{'items flagged labels, judge':38}{heads}")
     for setting in settings:
         for judge in judges:
             process = Process.of(setting, judge, precision)
-            line_of = alarm_line if alarms else coverage_line
+            line_of = alarm_line if alarms else judge_line if of_judge else coverage_line
             print(f"{setting + ', ' + judge:38}{line_of(process, replicates)}", flush=True)
 
 
@@ -180,6 +185,23 @@ def coverage_line(process: Process, replicates: int) -> str:
     return "  ".join(f"{p:.2f} {r:.2f}" + " " for p, r in (*held,)) + " ".join(
         f"{each:.3f}" for each in half
     )
+
+
+def judge_line(process: Process, replicates: int, seed: int = 1) -> str:
+    """Cover the TPR and the FPR of a judge in the process."""
+    yes = np.array([one is Verdict.YES for one in process.verdict])
+    if not yes.any():
+        return "has no judge"
+    rng, held, half = np.random.default_rng(seed), np.zeros(2), np.zeros(2)
+    truth = process.of_judge.values()
+    for _ in range(replicates):
+        counts, _ = process.drawn(rng)
+        found = judge_rates(counts, yes, np.ones(len(yes), dtype=np.bool_), seed=1)
+        for i, (interval, value) in enumerate(zip((found.tpr, found.fpr), truth, strict=True)):
+            if interval is not None:
+                held[i] += interval.low <= value <= interval.high
+                half[i] += (interval.high - interval.low) / 2
+    return " ".join(f"{each:.3f}" for each in (*held / replicates, *half / replicates))
 
 
 def coverage(process: Process, replicates: int, seed: int = 1) -> tuple[Values, Values]:
