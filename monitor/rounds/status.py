@@ -178,7 +178,7 @@ def _read(
     recoveries_of_alerts = recoveries(connection, alerts)
     without_estimate = _by_monitor(attention_store.without_estimate(connection, now, only))
     attention = _by_monitor(attention_store.read_attention(connection, now, only))
-    labels = label_notes.notes_of_open_rounds(connection, only)
+    labels = label_notes.notes_of_open_rounds(connection, only, ended=newest)
     doubts = concern_store.read_doubts(connection, newest)
     learning = many_rounds.learning_rounds(connection, closed)
     restated = read_restated_rows(connection, closed)

@@ -6,10 +6,11 @@ None of them may end in a traceback, which `Workplace.run` checks each time.
 import re
 from datetime import timedelta
 
+import duckdb
 import pytest
 
 from monitor.storage import schema
-from tests.cli.workplace import NOWHERE, PEOPLE
+from tests.cli.workplace import COLUMN, NOWHERE, PEOPLE
 
 POSTGRES = "postgresql+psycopg://me@127.0.0.1:9/monitor"
 NO_MLFLOW = f"MLflow at {NOWHERE} does not answer (connection refused)"
@@ -187,3 +188,31 @@ def test_an_init_over_a_config_that_is_there(place):
 
     sentence = "config.yaml is there already; move it away or name another with --config"
     assert (done.code, done.lines) == (65, [f"pr-monitor: {sentence}"])
+
+
+def test_run_once_tells_every_obstacle_of_a_monitor_not_only_the_gravest(place):
+    place.config(COLUMN.replace("1s", "9d").replace("id: mail_id", "id: wrong_id"))
+    place.run("run-once")
+
+    later = place.run_at(place.now + timedelta(days=3), "run-once")
+
+    told = [line for line in later.err.splitlines() if line.startswith("mail: ")]
+    assert any("no predictions from" in line for line in told)
+    assert any("has no column 'wrong_id' (labeling.id)" in line for line in told)
+    assert len(told) == len(set(told))
+
+
+def test_status_tells_which_value_of_a_closed_round_was_refused(place):
+    with duckdb.connect() as connection:
+        connection.execute(
+            "copy (select mail_id, case when i % 10 = 0 then 'yes;no' else 'yes' end as is_travel "
+            f"from (select *, row_number() over () as i from '{place.folder}/predictions.parquet'))"
+            f" to '{place.folder}/words.parquet'"
+        )
+    place.config(COLUMN.replace("predictions", "words").replace("1s", "1s, positive: 'yes'"))
+
+    closed, status = place.run("run-once"), place.run("status")
+
+    assert "is closed" in closed.out
+    assert "note: label refused: words.parquet, id m" in status.out
+    assert "value 'yes;no' of column 'is_travel' is neither positive nor negative" in status.out

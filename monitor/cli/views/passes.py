@@ -148,7 +148,8 @@ def echo_failures(result: Pass) -> None:
     from monitor.presentation.delivery import waiting_sentence
 
     for name, error in result.errors.items():
-        echo_error(f"{name}: {error}")
+        for sentence in (error, *getattr(error, "__notes__", ())):
+            echo_error(f"{name}: {sentence}")
     for why in result.delivered.failed.values():
         echo_error(f"not delivered: {why}")
     for effect in result.dead:

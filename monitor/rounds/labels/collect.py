@@ -82,10 +82,15 @@ def retire(context: MonitorContext) -> None:
 
 
 def raise_gravest(obstacles: Iterable[MonitorError | None]) -> None:
-    """Raise the gravest of what several steps met, if anything."""
-    gravest = gravest_of(error for error in obstacles if error is not None)
-    if gravest is not None:
-        raise gravest
+    """Raise the gravest of what several steps met, if anything; it has the others as notes."""
+    met = [error for error in obstacles if error is not None]
+    gravest = gravest_of(met)
+    if gravest is None:
+        return
+    for other in dict.fromkeys(map(str, met)):
+        if other != str(gravest) and other not in getattr(gravest, "__notes__", ()):
+            gravest.add_note(other)
+    raise gravest
 
 
 def _retire(context: MonitorContext, round_: Round) -> None:

@@ -98,9 +98,12 @@ def write_label_notes(
 
 
 def notes_of_open_rounds(
-    connection: Connection, monitor: str | None = None
+    connection: Connection, monitor: str | None = None, ended: Sequence[int] = ()
 ) -> dict[str, list[LabelNotes]]:
-    """Read, by monitor, what was met at the places of rounds that wait for labels."""
+    """Read, by monitor, what was met at the places of rounds that wait for labels.
+
+    Of the ``ended`` rounds, by id, only what is worth knowing, such as refused labels.
+    """
     waiting = select(rounds.c.id).where(rounds.c.state == RoundState.LABELING)
     ids = set(connection.scalars(waiting))
     query = (
@@ -114,6 +117,8 @@ def notes_of_open_rounds(
         notes = _notes(cursor)
         if ids & set(notes.rounds):
             result.setdefault(name, []).append(notes)
+        elif notes.notes and not set(ended).isdisjoint(notes.rounds):
+            result.setdefault(name, []).append(LabelNotes(notes=notes.notes))
     return result
 
 
