@@ -87,7 +87,7 @@ class Snapshots(Protocol):
         """
 
 
-def as_counted(source: Source, snapshot: str | None) -> Source:
+def at_snapshot(source: Source, snapshot: str | None) -> Source:
     """Return the state of a source that a frame was read from, or the source where it has none."""
     if snapshot is None or not isinstance(source, Snapshots):
         return source

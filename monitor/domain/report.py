@@ -37,7 +37,7 @@ class Status(StrEnum):
         return list(Status).index(self) + 1
 
 
-class Matter(StrEnum):
+class AttentionCause(StrEnum):
     """What about a round needs a look, so that its monitor is not called ok."""
 
     CONCERN = "concern"
@@ -52,7 +52,7 @@ class Attention:
 
     monitor: str
     round: int
-    matter: Matter
+    matter: AttentionCause
     reason: str | None = None
     metric: str | None = None
     kind: str | None = None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
 from monitor.domain.alerting import LEARNING_ROUNDS, StoredAlert
-from monitor.domain.report import Attention, EstimateRow, Matter
+from monitor.domain.report import Attention, AttentionCause, EstimateRow
 from monitor.domain.settings import LimitSide
 from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import (
@@ -220,13 +220,13 @@ def attention_text(attention: Attention) -> str:
     """Describe what it is, and of which round.
 
     >>> from monitor.domain.report import Attention
-    >>> attention_text(Attention("mail", 4, Matter.NOT_ESTIMABLE, "no positives", "recall"))
+    >>> attention_text(Attention("mail", 4, AttentionCause.NOT_ESTIMABLE, "no positives", "recall"))
     'round 4: recall is not estimable: no positives'
     """
     what = attention.reason
-    if attention.matter is Matter.NOT_ESTIMABLE:
+    if attention.matter is AttentionCause.NOT_ESTIMABLE:
         what = f"{attention.metric} is {NOT_ESTIMABLE}: {what}"
-    elif attention.matter is Matter.UNANSWERED:
+    elif attention.matter is AttentionCause.UNANSWERED:
         what = "it has no answer, and more than half of the time for labels is over"
     return f"round {attention.round}: {what}"
 

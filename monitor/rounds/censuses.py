@@ -20,7 +20,7 @@ from monitor.domain.errors import (
 )
 from monitor.domain.label_parts import AssignedLabeler
 from monitor.domain.model import Frame, Refusal
-from monitor.domain.ports import Labeler, ReadsTruth, as_counted
+from monitor.domain.ports import Labeler, ReadsTruth, at_snapshot
 from monitor.presentation.labels import (
     changed_since_draw_sentence,
     counted_before_sentence,
@@ -80,7 +80,7 @@ def first_censuses(
             continue
         if not isinstance(one.labeler, ReadsTruth):
             raise LabelsRefused(counted_before_sentence(one.labeler.name))
-        source = as_counted(context.source, frame.snapshot)
+        source = at_snapshot(context.source, frame.snapshot)
         with outside("collect"):
             census = one.labeler.census(source, round_.window, strata, flags)
         if (drift := census.drift(sizes)) > round_.settings.bad_rows_max * frame.size:
@@ -190,7 +190,7 @@ def _recount(context: MonitorContext, round_: Round, labeler: ReadsTruth, before
     census = context.try_of_round(
         round_.settings,
         lambda each: labeler.census(
-            as_counted(each.source, round_.snapshot), round_.window, strata, flags
+            at_snapshot(each.source, round_.snapshot), round_.window, strata, flags
         ),
     )
     sizes: Mapping[str, int] = {cell.stratum: before.size(cell) for cell in before.strata}

@@ -162,10 +162,10 @@ def last_ones(checks: Sequence[MonitorScan]) -> tuple[list[MonitorScan], list[Mo
 
 
 def _is_quiet(current: MonitorVersion, now: datetime, scan: MonitorScan | _SavedScan) -> bool:
-    """Whether nothing presses, and no time has come since a look that makes another due."""
+    """Whether there is no work, and no time has come since a look that makes another due."""
     late = current.deadline is not None and current.deadline <= now
     recent = timedelta(0) <= now - scan.at < LONGEST
-    return not current.presses and not late and now < scan.next_slot and recent
+    return not current.has_work and not late and now < scan.next_slot and recent
 
 
 def _labels(labelers: Sequence[Labeler], states: dict[str, str]) -> str:
@@ -187,7 +187,7 @@ def _labels(labelers: Sequence[Labeler], states: dict[str, str]) -> str:
 
 
 def _digest(current: MonitorVersion, labels: str, config: str) -> str:
-    text = repr((current.recent, current.open, current.presses, labels, config))
+    text = repr((current.recent, current.open, current.has_work, labels, config))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

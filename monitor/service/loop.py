@@ -206,24 +206,26 @@ class MonitorWork:
     ) -> None:
         heartbeat = Heartbeat("rounds", "notices", "mlflow")
         self.running = Running(application, path, heartbeat, end)
-        self._stop, self._news = threading.Event(), threading.Event()
-        self._lanes = MonitorPool(self.running, advance, stop=self._stop, changes=self._news)
+        self._stop, self._changed = threading.Event(), threading.Event()
+        self._monitor_pool = MonitorPool(
+            self.running, advance, stop=self._stop, changes=self._changed
+        )
         self._mlflow = MlflowProcess()
         self._tick, self._notices_due = tick.total_seconds(), 0.0
 
     def rounds(self) -> None:
         """Begin to check the monitors that may have something to do."""
         self.running.check_store()
-        self._lanes.tick()
+        self._monitor_pool.tick()
         tidy(self.running.application)
 
     def notices(self) -> None:
         """Deliver all but MLflow's effects, at each tick and soon after there is any news."""
         now = time.monotonic()
-        if not self._news.is_set() and now < self._notices_due:
+        if not self._changed.is_set() and now < self._notices_due:
             return
         self._notices_due = now + self._tick
-        self._news.clear()
+        self._changed.clear()
         self.running.check_store()
         application = self.running.application
         sinks: dict[str, EffectHandler] = {
@@ -231,7 +233,7 @@ class MonitorWork:
         }
 
         def stopping() -> bool:
-            self.running.pulse.beat("notices")  # asked before each delivery
+            self.running.heartbeat.beat("notices")  # asked before each delivery
             return self._stop.is_set()
 
         deliver(
@@ -240,7 +242,7 @@ class MonitorWork:
 
     def mlflow(self) -> None:
         """Deliver its effects to MLflow."""
-        heartbeat = self.running.pulse
+        heartbeat = self.running.heartbeat
         self.running.check_store()
         self._mlflow.deliver(self.running.application, lambda: heartbeat.beat("mlflow"))
 
@@ -253,7 +255,7 @@ class MonitorWork:
 
     def wait(self) -> None:
         """Wait for the looks under way."""
-        self._lanes.close()
+        self._monitor_pool.close()
 
 
 def _ticking(work: MonitorWork, tick: timedelta) -> BackgroundScheduler:
@@ -309,7 +311,7 @@ def _guarded(name: str, loop: Callable[[], None], running: Running) -> Callable[
 
     def run() -> None:
         nonlocal stopped
-        running.pulse.beat(name)
+        running.heartbeat.beat(name)
         bug: Exception | None = None
         try:
             loop()
@@ -322,7 +324,7 @@ def _guarded(name: str, loop: Callable[[], None], running: Running) -> Callable[
         except Exception as error:
             log.exception("tick failed", job=name)
             bug = error
-        running.pulse.note_bug(name, bug)
+        running.heartbeat.note_bug(name, bug)
         if what := broken_import(bug):
             running.end(end_for(what))
 
@@ -380,7 +382,7 @@ def _abandoned_after(
     waiting.join(grace.total_seconds())
     if not waiting.is_alive():
         return []
-    return work.running.pulse.steps() or ["a delivery"]
+    return work.running.heartbeat.steps() or ["a delivery"]
 
 
 def _log_stopping(reason: int | MonitorError) -> None:

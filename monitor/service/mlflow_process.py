@@ -176,13 +176,13 @@ class Service:
     """The service on the other side of standard input and output, which may be gone any time."""
 
     def __init__(self) -> None:
-        self._given = os.fdopen(os.dup(0), "rb", buffering=0)
-        self._told = os.dup(1)
+        self._input = os.fdopen(os.dup(0), "rb", buffering=0)
+        self._output = os.dup(1)
         os.dup2(2, 1)  # what libraries print goes to standard error
 
     def task(self) -> dict[str, str] | None:
         """Read what is to be done; None if there is nothing any more."""
-        line = self._given.readline()
+        line = self._input.readline()
         return dict(json.loads(line)) if line else None
 
     def over(self) -> threading.Event:
@@ -190,7 +190,7 @@ class Service:
         over = threading.Event()
 
         def wait() -> None:
-            self._given.read(1)  # nothing more comes, until it ends
+            self._input.read(1)  # nothing more comes, until it ends
             over.set()
             time.sleep(GRACE.total_seconds())
             os._exit(0)
@@ -201,7 +201,7 @@ class Service:
     def msg(self, line: str) -> None:
         """Report it a line, if it is there to hear it."""
         with suppress(BrokenPipeError):
-            os.write(self._told, f"{line}\n".encode())
+            os.write(self._output, f"{line}\n".encode())
 
     debug = info = warning = error = critical = exception = msg
 

@@ -98,7 +98,7 @@ def _reason(event: EventDict) -> str | None:
     return None
 
 
-class _Passed(logging.Handler):
+class _LibraryLogs(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         trace = {"exc_info": record.exc_info} if record.exc_info else {}
         logger = structlog.get_logger()
@@ -107,6 +107,6 @@ class _Passed(logging.Handler):
 
 def take_in_library_logs() -> None:
     """Log from now on what libraries warn of."""
-    logging.basicConfig(handlers=[_Passed()], level=logging.WARNING, force=True)
+    logging.basicConfig(handlers=[_LibraryLogs()], level=logging.WARNING, force=True)
     for name in ("apscheduler", "uvicorn"):  # a tick that finds the last one at work is no news
         logging.getLogger(name).setLevel(logging.ERROR)

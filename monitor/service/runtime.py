@@ -43,7 +43,7 @@ class Running:
         end: Callable[[MonitorError], None] = lambda _: None,
     ) -> None:
         self.application = application
-        self.pulse = heartbeat
+        self.heartbeat = heartbeat
         self.end = end
         self.is_stopping = False
         self.last_success: datetime | None = None
@@ -116,7 +116,7 @@ class Running:
 
     def health(self) -> str | None:
         """Report what a new process may mend; None for all well."""
-        complaints = [self.pulse.complaint()]
+        complaints = [self.heartbeat.complaint()]
         errors = [self._errors.get(name) for name in self.application.names]
         if errors and all(isinstance(error, StoppedByBug) for error in errors):
             complaints.append(unable_text(len(errors)))

@@ -41,7 +41,7 @@ class MonitorPool:
     ) -> None:
         self._running = running
         self._advance = advance
-        self._stop, self._news = stop, changes
+        self._stop, self._changed = stop, changes
         self._idle = ChangeDetector(running.application.database, running.application.clock)
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="lane")
         self._lock = threading.Lock()
@@ -86,7 +86,7 @@ class MonitorPool:
 
     def _check(self, scan: MonitorScan, around: Around) -> None:
         name = scan.context.settings.name
-        heartbeat, step = self._running.pulse, f"monitor {name}"
+        heartbeat, step = self._running.heartbeat, f"monitor {name}"
         try:
             if self._stop.is_set():
                 return
@@ -97,7 +97,7 @@ class MonitorPool:
             self._running.note(name, StoppedByBug.of(error))
         finally:
             heartbeat.end(step)
-            self._news.set()
+            self._changed.set()
             with self._lock:
                 self._busy.discard(name)
             self._note_if_quiet()

@@ -107,7 +107,7 @@ def test_a_broken_tick_is_logged_and_makes_the_service_unhealthy_until_one_goes_
     with capture_logs() as logs:
         for _ in range(2):
             loop._guarded("rounds", tick, running)()
-            complaints.append(running.pulse.complaint())
+            complaints.append(running.heartbeat.complaint())
 
     application.database.close()
     assert [(line["event"], line["job"]) for line in logs] == [("tick failed", "rounds")]

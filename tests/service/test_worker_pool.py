@@ -155,7 +155,7 @@ def test_a_bug_beside_a_look_is_logged_and_counted_and_keeps_no_monitor_behind_i
     with capture_logs() as logs:
         work.rounds()
         eventually(lambda: states(scenes[1]) == ["abandoned"])
-        eventually(lambda: not work._lanes._busy)
+        eventually(lambda: not work._monitor_pool._busy)
 
     logged = [line for line in logs if line["event"] == "monitor stopped by a bug"]
     assert [line["monitor"] for line in logged] == ["slow"]
@@ -179,7 +179,9 @@ def test_a_pass_that_cannot_begin_leaves_every_monitor_for_the_next_tick(
 ):
     slow.go_on.set()
     with monkeypatch.context() as broken:
-        broken.setattr(work._lanes._pool, "submit", lambda *_: (_ for _ in ()).throw(RuntimeError))
+        broken.setattr(
+            work._monitor_pool._pool, "submit", lambda *_: (_ for _ in ()).throw(RuntimeError)
+        )
         with pytest.raises(RuntimeError):
             work.rounds()
 
@@ -216,13 +218,13 @@ def test_a_store_that_a_newer_program_upgraded_gets_no_round_and_ends_the_proces
     reasons: list[MonitorError] = []
     work.running.end = reasons.append
     slow.go_on.set()
-    looks = work._lanes._idle.needed([scenes[1].context])
+    looks = work._monitor_pool._idle.needed([scenes[1].context])
     scenes[0].execute(f"update {VERSION_TABLE} set version_num = '9999'")
 
     for begin in (work.rounds, work.mlflow, work.notices):
         with pytest.raises(SchemaNewer, match="upgraded by a newer mlflow-pr-monitor"):
             begin()
-    work._lanes._check(looks[0], SharedScans(()).shared)  # begun before the upgrade
+    work._monitor_pool._check(looks[0], SharedScans(()).shared)  # begun before the upgrade
 
     assert {type(reason) for reason in reasons} == {SchemaNewer}
     assert len(reasons) == 4
@@ -242,7 +244,7 @@ def test_a_monitor_that_hangs_is_not_begun_again_and_others_are_and_no_pass_is_g
 
     assert slow.scans == 1
     assert states(scenes[0]) == ["open"]
-    assert work.running.pulse.steps()[0] == "monitor slow"
+    assert work.running.heartbeat.steps()[0] == "monitor slow"
     assert work.running.last_success is None
     slow.go_on.set()
     eventually(lambda: work.rounds() or work.running.last_success)
@@ -250,7 +252,7 @@ def test_a_monitor_that_hangs_is_not_begun_again_and_others_are_and_no_pass_is_g
 
 def test_no_further_monitor_is_begun_once_the_service_is_asked_to_stop(scenes, slow, work):
     begun = Event()
-    pool = work._lanes._pool
+    pool = work._monitor_pool._pool
     for _ in range(pool._max_workers):  # every lane is taken until the service was asked to stop
         pool.submit(begun.wait, 60)
     work.rounds()

@@ -46,7 +46,7 @@ def enqueue(
     now: datetime,
 ) -> None:
     """Write the effects of a batch: notices first, then MLflow in slot order."""
-    surroundings = read_surroundings(connection, batch, evidence, reason, now)
+    report_context = read_surroundings(connection, batch, evidence, reason, now)
     reports = {
         (round_id := member.round.id): closed_report(
             batch,
@@ -54,7 +54,7 @@ def enqueue(
             estimates[round_id],
             evidence.readings.get(round_id, {}),
             supplements[round_id],
-            surroundings,
+            report_context,
             round_key=_key(connection, member.round, batch.store_id),
         )
         for member in batch.affected
@@ -64,7 +64,9 @@ def enqueue(
     effects = _notices(connection, due, reports[due.id], evidence, now)
     for member in batch.affected:
         round_ = member.round
-        effects += _for_mlflow(round_, reports[round_.id], newest=round_.id == surroundings.newest)
+        effects += _for_mlflow(
+            round_, reports[round_.id], newest=round_.id == report_context.newest
+        )
     effect_store.add_effects(connection, effects, now)
 
 

@@ -95,7 +95,7 @@ def closed_report(
     estimate: RoundEstimate,
     readings: Mapping[Side, LimitReading],
     supplements: Supplements,
-    surroundings: Surroundings,
+    report_context: ReportContext,
     *,
     round_key: str,
 ) -> RoundReport:
@@ -107,17 +107,17 @@ def closed_report(
         for (metric, side), reading in readings.items()
     ]
     counted = band_rows(tally.strata, round_.settings.sample)
-    alerts, concerns = surroundings.shown_alerts(round_), surroundings.concerns[round_.id]
+    alerts, concerns = report_context.shown_alerts(round_), report_context.concerns[round_.id]
     cells = [] if round_.settings.sample.cells is None else tally.strata
     pictures = {} if estimate.pictures is None else estimate.pictures._asdict()
-    issues, checked = surroundings.issues.get(round_.id, {}), batch.checked.get(round_.id)
+    issues, checked = report_context.issues.get(round_.id, {}), batch.checked.get(round_.id)
     return RoundReport(
         **_frame_fields(round_, issues),
         store_id=batch.store_id,
         round_key=round_key,
         version=member.version,
         state="closed",
-        reason=surroundings.reasons[round_.id],
+        reason=report_context.reasons[round_.id],
         partial=tally.answers.too_few,
         status=_status(alerts, [*concerns, *_undefined(estimate.rows)], evidence),
         model_version=batch.history.model_version,
@@ -127,11 +127,11 @@ def closed_report(
         cells=[_row(part.stratum, [part]) for part in cells],
         estimates=list(estimate.rows),
         evidence=evidence,
-        alerts=[alert_row(alert, surroundings.recoveries.get(alert.id)) for alert in alerts],
+        alerts=[alert_row(alert, report_context.recoveries.get(alert.id)) for alert in alerts],
         concerns=list(concerns),
         proposed_limits=dict(estimate.proposed_limits),
         proposed_unlabeled=estimate.proposed_unlabeled,
-        timeline=surroundings.points(round_),
+        timeline=report_context.points(round_),
         notices=[*estimate.notices, *supplements.notices],
         segments=list(supplements.segments),
         segment_search=None if supplements.search is None else supplements.search.row,
@@ -143,8 +143,8 @@ def closed_report(
         # Measured without a judge, with which few labels decide more of an estimate.
         pooled_coverage=None if tally.is_judged else round_.settings.pooling.measured_coverage(),
         **pictures,
-        restated=list(surroundings.restated.get(round_.id, ())),
-        provisional=surroundings.provisional.get(round_.id),
+        restated=list(report_context.restated.get(round_.id, ())),
+        provisional=report_context.provisional.get(round_.id),
         recurring=len(batch.recurring[round_.id]),
         program=_release(),
         sentence=_sentence(round_, estimate.rows, alerts, estimate.proposed_limits),
@@ -301,7 +301,7 @@ def _row(stratum: Stratum, parts: Sequence[StratumTally]) -> StratumRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ReportContext:
     """What reports of a batch share, read once for all of its rounds."""
 
     alerts: Sequence[StoredAlert]
@@ -329,13 +329,13 @@ class Surroundings:
 
 def read_surroundings(
     connection: Connection, batch: HistoryBatch, evidence: BatchEvidence, reason: str, now: datetime
-) -> Surroundings:
+) -> ReportContext:
     """Read them; ``reason`` is why the due round has a new version."""
     rounds = [member.round for member in batch.affected]
     due, *later = ids = [round_.id for round_ in rounds]
     newest = round_store.newest_closed_id(connection, rounds[0].monitor, now)
     late = [round_.id for round_ in rounds if column_classes(round_.settings.labeling)]
-    return Surroundings(
+    return ReportContext(
         alerts=evidence.alerts,
         recoveries=evidence.recoveries,
         issues=frame_store.read_all_issues(connection, ids),

@@ -13,7 +13,7 @@ from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused, SourceUnavailable
 from monitor.domain.label_parts import class_parts
 from monitor.domain.model import Frame
-from monitor.domain.ports import as_counted
+from monitor.domain.ports import at_snapshot
 from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState
 from monitor.presentation import windows
@@ -132,7 +132,7 @@ def _write_sample(
     out = sample.items
     # Before the transaction: a source that takes minutes must not hold the store's write lock.
     with outside("show"):
-        source = as_counted(context.source, frame.snapshot)
+        source = at_snapshot(context.source, frame.snapshot)
         shown = source.show([item.id for item in out], round_.window) if out else {}
     removed = sum(item.id not in shown for item in out)
     if removed > settings.bad_rows_max * len(out):  # the predictions have changed

@@ -127,7 +127,7 @@ class PagesServer:
         tracking_uri: str = "",
     ) -> None:
         self._settings = settings
-        self._told = notified
+        self._notify = notified
         self._link_login = LinkLogin(name, self._entered)
         way_in: LinkLogin | SignIn = self._link_login
         if (login := settings.login) is not None:
@@ -141,7 +141,7 @@ class PagesServer:
         """Begin to answer, and tell where."""
         import_for_workers()  # pages are made in threads, too
         self._server.start()
-        self._told(self._link if self._settings.login is None else self._address, None)
+        self._notify(self._link if self._settings.login is None else self._address, None)
 
     def stop(self) -> None:
         """Answer what is being asked, and close the address."""
@@ -166,4 +166,4 @@ class PagesServer:
     def _entered(self, annotator: str) -> None:
         # Who came in is in, also where nobody reads any more what this process prints.
         with suppress(OSError):
-            self._told(self._link, annotator)
+            self._notify(self._link, annotator)

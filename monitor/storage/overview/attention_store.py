@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, select
 
 from monitor.domain.model import LabelKind
-from monitor.domain.report import Attention, Matter
+from monitor.domain.report import Attention, AttentionCause
 from monitor.domain.state import RoundState
 from monitor.storage.labels import census_store
 from monitor.storage.queries import is_latest, named, newest_round
@@ -45,7 +45,7 @@ def without_estimate(
         .order_by(monitors.c.name)
     )
     rows = connection.execute(query)
-    return [Attention(name, number, Matter.ABANDONED, why) for name, number, why in rows]
+    return [Attention(name, number, AttentionCause.ABANDONED, why) for name, number, why in rows]
 
 
 def newest_concerns(connection: Connection, round_: Round, now: datetime) -> list[str]:
@@ -85,7 +85,7 @@ def _concerns(connection: Connection, now: datetime, monitor: str | None) -> lis
         .order_by(newest.c.name, rounds.c.slot, concerns.c.noted_at, concerns.c.kind)
     )
     rows = connection.execute(query)
-    return [Attention(of, n, Matter.CONCERN, why, kind=kind) for of, n, why, kind in rows]
+    return [Attention(of, n, AttentionCause.CONCERN, why, kind=kind) for of, n, why, kind in rows]
 
 
 def _not_estimable(
@@ -100,7 +100,7 @@ def _not_estimable(
         .order_by(monitors.c.name, estimates.c.metric)
     )
     for name, number, metric, reason in connection.execute(query):
-        yield Attention(name, number, Matter.NOT_ESTIMABLE, reason, metric)
+        yield Attention(name, number, AttentionCause.NOT_ESTIMABLE, reason, metric)
 
 
 def _unanswered(connection: Connection, now: datetime, monitor: str | None) -> list[Attention]:
@@ -114,7 +114,9 @@ def _unanswered(connection: Connection, now: datetime, monitor: str | None) -> l
     counted = census_store.answered_items(connection, whole) if whole else {}
     answered |= {round_id for round_id, items in counted.items() if items}
     silent = [round_ for round_ in late if round_.id not in answered]
-    return [Attention(round_.monitor, round_.number, Matter.UNANSWERED) for round_ in silent]
+    return [
+        Attention(round_.monitor, round_.number, AttentionCause.UNANSWERED) for round_ in silent
+    ]
 
 
 def _half_time(round_: Round, now: datetime) -> datetime:

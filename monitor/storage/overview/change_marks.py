@@ -37,19 +37,18 @@ def write_scans(connection: Connection, checks: Mapping[str, str]) -> None:
 class MonitorVersion:
     """How the rounds of a monitor stand; equal marks mean that nothing happened to them.
 
-    ``presses`` says that there is something to do, or that another worker is at it; ``deadline`` is
-    when the next one closes. ``left`` is when the claim of a worker
-    that has not given its round back ends.
+    ``has_work``: there is something to do, or another worker is at it. ``deadline`` is when the
+    next one closes, ``left`` when the claim of a worker that has not released its round ends.
     """
 
     recent: tuple[object, ...] = ()
     open: tuple[tuple[int, str, int], ...] = ()
-    presses: bool = False
+    has_work: bool = False
     deadline: datetime | None = field(default=None, compare=False)
     left: int | None = field(default=None, compare=False)
 
 
-_STANDING = ("id", "state", "label_revision", "deadline", "claimed_until")
+_STATE_COLUMNS = ("id", "state", "label_revision", "deadline", "claimed_until")
 NOTHING = MonitorVersion()  # A monitor that has no round yet
 
 
@@ -57,7 +56,7 @@ def standings(connection: Connection, since: datetime) -> dict[str, MonitorVersi
     """Read how every monitor stands, in two queries; slots after ``since`` are recent."""
     standings = _recent(connection, since)
     query = (
-        select(monitors.c.name, *rounds.c[_STANDING], _is_claimed().label("claimed"))
+        select(monitors.c.name, *rounds.c[_STATE_COLUMNS], _is_claimed().label("claimed"))
         .join_from(rounds, monitors)
         .where(rounds.c.state.in_((RoundState.OPEN, RoundState.LABELING)))
         .order_by(rounds.c.id)
@@ -69,7 +68,7 @@ def standings(connection: Connection, since: datetime) -> dict[str, MonitorVersi
         standings[row.name] = replace(
             version,
             open=(*version.open, (row.id, row.state, row.label_revision)),
-            presses=version.presses or row.state == RoundState.OPEN or bool(row.claimed),
+            has_work=version.has_work or row.state == RoundState.OPEN or bool(row.claimed),
             deadline=min(deadlines, default=None),
             left=max(claims, default=None),
         )
@@ -85,18 +84,18 @@ def _recent(connection: Connection, since: datetime) -> dict[str, MonitorVersion
     corrected = and_(
         rounds.c.state == RoundState.CLOSED, rounds.c.label_revision != rounds.c.estimated_revision
     )
-    presses = or_(corrected, _is_claimed())
+    has_work = or_(corrected, _is_claimed())
     query = (
         select(
             *(monitors.c.name, func.count(), func.max(rounds.c.id)),
             *(func.sum(rounds.c.label_revision), func.sum(rounds.c.version)),
-            *(func.sum(case((presses, 1), else_=0)), func.max(rounds.c.claimed_until)),
+            *(func.sum(case((has_work, 1), else_=0)), func.max(rounds.c.claimed_until)),
         )
         .select_from(monitors)
         .join(rounds, and_(rounds.c.monitor_id == monitors.c.id, rounds.c.slot > since))
         .group_by(monitors.c.name)
     )
     return {
-        name: MonitorVersion(recent=tuple(marks), presses=bool(pressing), left=claimed_until)
+        name: MonitorVersion(recent=tuple(marks), has_work=bool(pressing), left=claimed_until)
         for name, *marks, pressing, claimed_until in connection.execute(query)
     }

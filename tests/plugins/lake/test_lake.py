@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 
 from monitor.domain.errors import SnapshotMissing, SourceRefused, SourceUnavailable
 from monitor.domain.model import Window
-from monitor.domain.ports import as_counted
+from monitor.domain.ports import at_snapshot
 from monitor.plugins.lake.source import near
 from monitor.sources.duckdb import DuckdbSource
 from monitor.testing import SourceContract
@@ -56,7 +56,7 @@ def test_what_is_shown_is_of_the_snapshot_that_was_counted(lake):
     frame = source.scan(WEEK, TWO, 5, "s")
     lake.write(mails(5, first=10), mode="overwrite")
 
-    shown = as_counted(source, frame.snapshot).show(["m0", "m1", "m2"], WEEK)
+    shown = at_snapshot(source, frame.snapshot).show(["m0", "m1", "m2"], WEEK)
 
     assert shown["m1"] == {"text": "mail 1"}
     assert source.show(["m0"], WEEK) == {}
@@ -131,7 +131,7 @@ def test_a_snapshot_that_was_cleaned_up_is_told_from_a_lake_that_is_down(tmp_pat
     DeltaTable(lake.address).vacuum(0, dry_run=False, enforce_retention_duration=False)
 
     with pytest.raises(SnapshotMissing, match="not there any more"):
-        as_counted(source, frame.snapshot).show(["m0"], WEEK)
+        at_snapshot(source, frame.snapshot).show(["m0"], WEEK)
     with pytest.raises(SnapshotMissing, match="not there any more"):
         lake.source().at(frame.snapshot).scan(WEEK, TWO, 5, "s")
 

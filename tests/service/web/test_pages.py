@@ -72,20 +72,20 @@ def test_a_silent_loop_a_long_step_and_a_bug_in_a_loop_make_the_service_unhealth
     get, running, clock
 ):
     clock.now = 14 * 60.0
-    running.pulse.beat("rounds")
+    running.heartbeat.beat("rounds")
     clock.now = 16 * 60.0
     silent = get("/health")
-    running.pulse.begin("monitor mail")
+    running.heartbeat.begin("monitor mail")
     codes = []
     for minutes in (16 + 59, 16 + 61):
         clock.now = minutes * 60.0
-        running.pulse.beat("rounds")
-        running.pulse.beat("mlflow")
+        running.heartbeat.beat("rounds")
+        running.heartbeat.beat("mlflow")
         codes.append(get("/health").status_code)
     long = get("/health").text
-    running.pulse.end("monitor mail")
+    running.heartbeat.end("monitor mail")
     codes.append(get("/health").status_code)
-    running.pulse.note_bug("rounds", KeyError("a bug"))
+    running.heartbeat.note_bug("rounds", KeyError("a bug"))
 
     assert silent.status_code == 503
     assert silent.text == "the loop of mlflow has been silent for 16 minutes\n"
