@@ -61,11 +61,12 @@ def test_round_settings_hold_everything_that_shapes_a_round_and_no_secret(load):
     assert RoundSettings.model_validate_json(of_round.model_dump_json()) == of_round
 
 
-def test_a_round_that_was_opened_with_a_removed_setting_goes_on_without_it(load):
+@pytest.mark.parametrize("name", ["threshold_target", "planned", "snapshot", "first_wave"])
+def test_a_round_that_was_opened_with_a_removed_setting_goes_on_without_it(load, name):
     of_round = load(TEXT).monitor("mail-travel").settings().round
     frozen = of_round.model_dump(mode="json")
 
-    old = RoundSettings.model_validate(frozen | {"threshold_target": {"precision": 0.8}})
+    old = RoundSettings.model_validate(frozen | {name: {"precision": 1}})
 
     assert old == of_round
     with pytest.raises(ValidationError, match="treshold"):

@@ -77,7 +77,6 @@ BASES: dict[str, dict[str, Any]] = {
 BY_CLASS = {"source.threshold": None, "source.columns.predicted": "tier"}
 BY_CHALLENGER = {"score": "score", "threshold": 0.7}
 OF_SQL = {"kind": "sql", "url": "sqlite:///other.db", "table": "t", "threshold": 0.5}
-AUDIT = {"tp": 9, "fn": 1, "tn": 9, "fp": 1}
 VALUES: dict[str, dict[str, Any]] = {
     # As if two monitors had swapped their names
     "name": BY_CLASS | {"source.positive": "b", "sample.max_labels": 20, "limits": {}},
@@ -87,7 +86,6 @@ VALUES: dict[str, dict[str, Any]] = {
     "judge.threshold": {"judge": {"column": "other", "threshold": 0.5}},
     "reference": {"reference": {"tp": 80, "fp": 20, "fn": 40, "tn": 900}},
     "hooks": {"hooks": ["ops"]},
-    "threshold_target": {"threshold_target": {"recall": 0.5}},
     "source.kind": {"source": OF_SQL | {"columns": COLUMNS}},
     "source.path": {"source.path": "elsewhere/*.csv"},
     "source.table": {"source.path": "other.duckdb", "source.table": "t"},
@@ -116,11 +114,10 @@ VALUES: dict[str, dict[str, Any]] = {
     "labeling.positive": {"labeling.positive": 0, "labeling.negative": 1},
     "labeling.negative": {"labeling.negative": [0, 2]},
     "labeling.deadline": {"labeling.deadline": "9d"},
-    "labeling.audit": {"labeling.audit": AUDIT},
 }
 """Values that mean something for these settings, with what they need beside them."""
 USUAL = (
-    *("pred", ["pred"], "3h", "30d", "accept", "negative", "explore", "jsonl"),
+    *("pred", ["pred"], "3h", "30d", "accept", "negative", "jsonl"),
     *(0.25, 0.4, 0.7, 20, 3, True, False, None),
 )
 
