@@ -9,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import optimize, special
 
-from monitor.stats.design import allocation
-from monitor.stats.design.allocation import LEAST_PASSED, allocate
+from monitor.stats.design.allocation import allocate
+from monitor.stats.design.blended import BLENDS, LEAST_PASSED
 from monitor.stats.design.neyman import FLOOR, AllocationProblem, coefficients_of, optimum
 from monitor.stats.design.notes import FloorsLowered, Remark
 from monitor.stats.design.planning import random_sampling_labels
@@ -233,11 +233,11 @@ def test_with_scores_alone_the_plan_is_mostly_the_one_without_bands(monkeypatch)
     classes = prior_rates.pooled(SIZES, FLAGGED_OF_8)
 
     window, plans = Prospect.of(SIZES, FLAGGED_OF_8, prior_rates), []
-    for blend in (allocation.BLENDS["scores"], 0, 1):
-        monkeypatch.setitem(allocation.BLENDS, "scores", blend)
+    for blend in (BLENDS["scores"], 0, 1):
+        monkeypatch.setitem(BLENDS, "scores", blend)
         plans.append(allocate(window, max_labels=1200))
     blended, by_score, by_size = plans
-    monkeypatch.setitem(allocation.BLENDS, "scores", 0)
+    monkeypatch.setitem(BLENDS, "scores", 0)
     without = allocate(Prospect.of(totals, UP, classes), max_labels=1200)
 
     assert by_size.labels[:3].sum() == pytest.approx(without.labels[0], abs=2)
@@ -510,7 +510,7 @@ def test_a_stratum_that_the_optimum_labels_whole_stays_whole():
 def test_a_blend_with_less_by_size_is_filled_up_to_the_share_and_one_with_more_is_left(monkeypatch):
     claimed, plans = PriorRates.of_scores(SIX_RATES, UP_OF_SIX), {}
     for blend in (0.1, 0.3):
-        monkeypatch.setitem(allocation.BLENDS, "scores", blend)
+        monkeypatch.setitem(BLENDS, "scores", blend)
         for share in (0, 0.25):
             window = Prospect.of(SIX, UP_OF_SIX, claimed, share_by_size=share)
             plans[blend, share] = allocate(window, max_labels=2000).labels[2]
