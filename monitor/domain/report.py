@@ -361,11 +361,13 @@ class ProvisionalMetric(Report):
 class ProvisionalRow(Report):
     """What a round showed while its labels still came.
 
-    ``matured`` is the share of the positive labels that had come, as earlier rounds got theirs.
+    ``matured`` is the share of the positive labels that had come, as earlier rounds got theirs;
+    ``by_score`` says that the scores of a class got theirs at different paces.
     """
 
     at: datetime
     matured: float | None = None
+    by_score: bool = False
     metrics: list[ProvisionalMetric] = Field(default_factory=list)
     reason: str | None = None
 

@@ -218,7 +218,8 @@ def provisional_line(row: ProvisionalRow) -> str:
         return f"provisional: not estimable, {row.reason}"
     numbers = ", ".join(f"{each.metric} {interval_text(each)}" for each in row.metrics)
     when = f"{percent_text(row.matured, 2)} matured on {minute_text(row.at)} UTC"
-    return f"provisional, {when}: {numbers}, if labels come as in earlier rounds"
+    pace = "by score" if row.by_score else "at one pace for all scores of a class"
+    return f"provisional, {when}: {numbers}, if labels come as in earlier rounds, {pace}"
 
 
 def still_provisional_sentence(share: float) -> str:

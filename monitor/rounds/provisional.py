@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.label_parts import column_classes, parts_of
@@ -20,19 +22,33 @@ from monitor.presentation import estimates
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation.tally import Tally
-from monitor.rounds.reporting.concerns import is_much, note_provisional
+from monitor.rounds.paces import (
+    COARSE,
+    DAY,
+    CutPaces,
+    FollowedRound,
+    Pace,
+    ScoreCut,
+    paces_by_score,
+)
+from monitor.rounds.reporting.concerns import note_provisional
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.reasons import Contradiction
 from monitor.stats.estimation.posterior import MetricEstimate
 from monitor.stats.labels.audit import ArrivedShare
-from monitor.stats.labels.delays import ArrivalCurve, Arrivals
+from monitor.storage.database import in_chunks
 from monitor.storage.labels import provisional_store
-from monitor.storage.labels.provisional_store import PositiveCount
+from monitor.storage.labels.provisional_store import DatedScore, PositiveCount
 from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.rounds import round_claims, round_store
 from monitor.storage.rounds.round_claims import Claim
 from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples.frame_store import StratumTally
+
+if TYPE_CHECKING:
+    from monitor.domain.model import Stratum
+    from monitor.stats.core.arrays import Bools, Ints
+    from monitor.stats.labels.audit import ClassAudit
 
 FEWEST = 20
 """Positive labels of earlier rounds, followed until they matured, that an estimate rests on."""
@@ -41,67 +57,12 @@ LEAST_MATURED = 0.1  # with less, a handful of labels would speak for all that a
 SHORTEST = timedelta(days=1)  # labels that mature sooner are waited for
 FOLLOWED = 26  # the newest rounds that have closed, and open ones, that delays are learned from
 READINGS = 100  # of a round until it matures
-COARSE = 0.1
-"""Share of the time to maturity by which a round is first looked at, to date its labels."""
-
 LEAST_FIT = 0.001
 """Probability below which labels are said to come as they never did."""
 
-DAY = timedelta(days=1)
 Followed = Mapping[bool, Mapping[str, Any]]
 """The settings of the column of each predicted class whose labels mature, by whether it is flagged.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class FollowedRound:
-    """A round of which labels were counted as they came; ``end`` is the end of its window."""
-
-    end: datetime
-    closed: bool
-    readings: Sequence[PositiveCount]
-
-    def age(self, at: datetime) -> float:
-        """Age of its window in days."""
-        return (at - self.end) / DAY
-
-    def arrivals(self, flags: Collection[bool]) -> list[Arrivals]:
-        """Positive labels of some predicted classes that came between two readings and stayed.
-
-        Empty where many were taken back: how those that stayed came nobody knows.
-        """
-        from monitor.stats.labels.delays import Arrivals  # noqa: PLC0415  scipy takes half a second
-
-        if self.taken_back(flags):
-            return []
-        steady = self._steady(flags)
-        ages, counts = [max(0.0, self.age(at)) for at, _ in steady], [count for _, count in steady]
-        stayed = [min(counts[index:]) for index in range(len(counts))]
-        steps = zip([None, *ages], ages, [0, *stayed], stayed, strict=False)
-        return [
-            Arrivals(first, last, after - before, ages[-1])
-            for first, last, before, after in steps
-            if after > before
-        ]
-
-    def taken_back(self, flags: Collection[bool]) -> tuple[int, int] | None:
-        """Positive labels that are gone, of how many, if the last reading lost many."""
-        before = self._steady(flags)[-1][1]
-        fall = before - _positive(self.readings[-1], flags)
-        return (fall, before) if is_much(fall, before) else None
-
-    def _steady(self, flags: Collection[bool]) -> list[tuple[datetime, int]]:
-        """Leave out the readings that lost many labels: a file may have been cut off."""
-        steady: list[tuple[datetime, int]] = []
-        for reading in self.readings:
-            count, before = _positive(reading, flags), steady[-1][1] if steady else 0
-            if not is_much(before - count, before):
-                steady.append((reading.at, count))
-        return steady
-
-
-def _positive(reading: PositiveCount, flags: Collection[bool]) -> int:
-    return (True in flags) * reading.flagged + (False in flags) * reading.passed
 
 
 def follow_labels(
@@ -133,14 +94,21 @@ def follow_labels(
     )
     new = [*([] if newest else _dated(context, round_, labels, columns)), reading]
     readings[round_.id] = [*readings.get(round_.id, []), *new]
+    scores = {} if closes else _scores(context, round_, [each.id for each in rounds])
     followed = [
-        FollowedRound(each.window.end, each.state is RoundState.CLOSED, readings[each.id])
+        FollowedRound(
+            each.window.end,
+            each.state is RoundState.CLOSED,
+            readings[each.id],
+            scores.get(each.id, ()),
+        )
         for each in sorted(rounds, key=lambda each: each.id == round_.id)
         if all(followed_classes(each.settings).get(up, of) == of for up, of in columns.items())
     ]
     row = None
     if not closes:
-        row = early_row(_counts(round_, tallies, columns), columns, followed, round_.sobol_seed)
+        early = _labels_so_far(round_, tallies, columns)
+        row = early_row(early, columns, followed, round_.sobol_seed)
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
         provisional_store.write_readings(connection, round_.id, new, row)
@@ -155,11 +123,7 @@ def _dated(
     own = [one for one in labels.labeled if one.positive and flagged[one.stratum] in columns]
     if labels.censuses or not own:
         return []
-    since: dict[str, datetime] = {}
-    for one in context.labelers_of(round_.settings):
-        if isinstance(one.labeler, ReadsTruth):
-            with outside("collect"):
-                since |= one.labeler.positive_since([item.id for item in own])
+    since = _positive_since(context, round_, [item.id for item in own])
     if any(item.id not in since for item in own):
         return []
     end, pause, now = round_.window.end, _pause(columns), context.clock()
@@ -170,6 +134,32 @@ def _dated(
         if end + step * pause < now:
             result.append(PositiveCount(end + step * pause, came[True], came[False]))
     return result
+
+
+def _scores(
+    context: MonitorContext, round_: Round, round_ids: Sequence[int]
+) -> dict[int, list[DatedScore]]:
+    """Read the scores of drawn positive items, and when their labels came, by round."""
+    with context.database.read() as connection:
+        scores = in_chunks(connection, round_ids, provisional_store.read_scores)
+    ids = sorted({one.item for of_round in scores.values() for one in of_round})
+    since = _positive_since(context, round_, ids)
+    return {
+        each: [replace(one, at=since.get(one.item, one.at)) for one in of_round]
+        for each, of_round in scores.items()
+    }
+
+
+def _positive_since(
+    context: MonitorContext, round_: Round, ids: Collection[str]
+) -> dict[str, datetime]:
+    """Return when some items were known to be positive, of those whose rows tell."""
+    since: dict[str, datetime] = {}
+    for one in context.labelers_of(round_.settings):
+        if ids and isinstance(one.labeler, ReadsTruth):
+            with outside("collect"):
+                since |= one.labeler.positive_since(ids)
+    return since
 
 
 def showed_estimate(context: MonitorContext, round_: Round) -> bool:
@@ -200,8 +190,47 @@ def _pause(columns: Followed) -> timedelta:
     return min(map(_matures, columns.values())) / READINGS
 
 
+@dataclass(frozen=True, slots=True)
+class EarlyLabels:
+    """Labels of a round so far, by stratum; an item without one counts as negative.
+
+    ``frame`` are the strata, which are of score cells where ``has_cells``.
+    """
+
+    counts: Counts
+    frame: Sequence[Stratum] = ()
+    has_cells: bool = False
+
+    def of_parts(self, cuts: Collection[ScoreCut]) -> tuple[Counts, dict[bool, tuple[int, int]]]:
+        """Return counts, and the strata of both parts of each class that is cut."""
+        total = int(self.counts.is_flagged.sum()), int((~self.counts.is_flagged).sum())
+        strata = {cut.flagged: (cut.strata, total[not cut.flagged] - cut.strata) for cut in cuts}
+        if not self.has_cells:
+            return self.counts, strata
+        plain = self._plain(self.counts.is_flagged)
+        by_class = {True: (plain, [0]), False: (plain, [1])}
+        for flagged, (first, _) in strata.items():
+            own = np.flatnonzero(self.counts.is_flagged == flagged)
+            by_class[flagged] = self._plain(np.isin(own, own[:first]), own), [0, 1]
+        columns = {
+            name: np.concatenate([getattr(of, name)[rows] for of, rows in by_class.values()])
+            for name in ("size", "labeled", "positive")
+        }
+        up = np.repeat([True, False], [len(rows) for _, rows in by_class.values()])
+        return Counts.of_arrays(**columns, is_flagged=up), dict.fromkeys(strata, (1, 1))
+
+    def _plain(self, is_first: Bools, own: Ints | slice = slice(None)) -> Counts:
+        """Make of each of two groups of strata one stratum of plain labels."""
+        from monitor.stats.core.beta_mixture import HEAVY  # noqa: PLC0415  scipy takes long
+        from monitor.stats.estimation.cell_matrix import plain_counts  # noqa: PLC0415  likewise
+
+        counts = self.counts
+        values = (counts.size[own], counts.labeled[own], counts.positive[own])
+        return plain_counts(Counts(*values, is_first), prior=HEAVY)
+
+
 def early_row(
-    counts: Counts,
+    labels: EarlyLabels,
     columns: Followed,
     rounds: Sequence[FollowedRound],
     seed: int,
@@ -210,7 +239,7 @@ def early_row(
 ) -> ProvisionalRow:
     """Estimate a window by the share of its labels that has come; says why if that is unknown.
 
-    In ``counts`` an item without a label yet is negative. Of ``rounds`` this one comes last.
+    Of ``rounds`` this one comes last.
     """
     now, age = rounds[-1].readings[-1].at, rounds[-1].age(rounds[-1].readings[-1].at)
     if any(column.get("missing_means") != "negative" for column in columns.values()):
@@ -219,92 +248,67 @@ def early_row(
         if fall := rounds[-1].taken_back(flags):
             return ProvisionalRow(at=now, reason=estimates.taken_back_reason(*fall))
     coarse = COARSE * max(map(_matures, columns.values())) / DAY
-    paces = [_Pace.of((flagged,), rounds, coarse) for flagged in sorted(columns)]
+    paces = [Pace.of((flagged,), rounds, coarse) for flagged in sorted(columns)]
     is_one = len(columns) > 1 and columns[True] == columns[False]
     if is_one and min(pace.matured for pace in paces) < FEWEST:
-        paces = [_Pace.of((True, False), rounds, coarse)]
+        paces = [Pace.of((True, False), rounds, coarse)]
     matured = min(pace.matured for pace in paces)
     if matured < FEWEST:
         return ProvisionalRow(
             at=now, reason=estimates.too_few_followed_reason(round(matured), FEWEST)
         )
-    shares = {pace.flags: pace.curve().at(age) for pace in paces}
-    least = min(share.share for share in shares.values())
+    single = [pace.flags[0] for pace in paces if len(pace.flags) == 1]
+    by_score = (paces_by_score(labels.frame, rounds, coarse, flagged=up) for up in single)
+    cuts = [each for each in by_score if each is not None]
+    shares = [pace.curve().at(age) for pace in paces] + [s for each in cuts for s in each.at(age)]
+    least = min(each.share for each in shares)
     if least < LEAST_MATURED:
         return ProvisionalRow(at=now, reason=estimates.too_young_reason(least))
     if any(pace.fit() < least_fit for pace in paces):  # measured: most numbers would be wrong
         return ProvisionalRow(at=now, matured=least, reason=estimates.OTHER_PACE)
-    rows = _estimates(counts, shares, seed)
+    rows = _estimates(labels, paces, cuts, age, seed)
     why = next((row.reason for row in rows if row.reason), None)
     metrics = [ProvisionalMetric.taken_from(row) for row in rows if row.point is not None]
     return ProvisionalRow(
         at=now,
         matured=least,
+        by_score=bool(cuts),
         metrics=metrics,
         reason=estimates.FASTER if isinstance(why, Contradiction) else no_estimate_reason(why),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Pace:
-    """How the labels of some predicted classes come: of earlier rounds, and of young ones."""
-
-    flags: tuple[bool, ...]
-    old: Sequence[Arrivals]
-    young: Sequence[Arrivals]
-    coarse: float
-
-    @classmethod
-    def of(cls, flags: tuple[bool, ...], rounds: Sequence[FollowedRound], coarse: float) -> _Pace:
-        """Gather the arrivals of rounds that have closed, and of those that have not."""
-        old, young = (
-            [each for one in rounds if one.closed is closed for each in one.arrivals(flags)]
-            for closed in (True, False)
-        )
-        return cls(flags, old, young, coarse)
-
-    @property
-    def matured(self) -> float:
-        """Labels that were followed from their coming until they matured."""
-        return sum(each.labels for each in self.old if each.is_dated(self.coarse))
-
-    def curve(self) -> ArrivalCurve:
-        """Share that has come by each age."""
-        from monitor.stats.labels.delays import arrival_curve  # noqa: PLC0415  scipy
-
-        return arrival_curve([*self.old, *self.young], coarse=self.coarse)
-
-    def fit(self) -> float:
-        """Probability that young rounds differ as much from earlier ones as they do."""
-        from monitor.stats.labels.delays import arrival_curve, pace_fit  # noqa: PLC0415  scipy
-
-        curve = arrival_curve(self.old, coarse=self.coarse)
-        young = [each for each in self.young if each.is_dated(self.coarse)]
-        return pace_fit(curve, self.matured, young, self.coarse / COARSE)
-
-
 def _estimates(
-    counts: Counts, shares: Mapping[tuple[bool, ...], ArrivedShare], seed: int
+    labels: EarlyLabels, paces: Sequence[Pace], cuts: Sequence[CutPaces], age: float, seed: int
 ) -> list[MetricEstimate]:
-    from monitor.stats.labels.audit import ClassAudits  # noqa: PLC0415  scipy, as above
+    from monitor.stats.labels.audit import ClassAudits, ScoreAudits  # noqa: PLC0415  scipy, as above
     from monitor.stats.labels.label_error import corrected_estimates  # noqa: PLC0415  likewise
 
+    counts, strata = labels.of_parts([each.cut for each in cuts])
+    shares: dict[tuple[bool, ...], ClassAudit] = {
+        each.flags: each.curve().at(age) for each in paces
+    }
+    for each in cuts:
+        parts = zip(strata[each.cut.flagged], each.at(age), strict=True)
+        shares[each.cut.flagged,] = ScoreAudits(tuple(parts))
     both = shares.get((True, False))
-    audits = both or ClassAudits(*(shares.get((flag,)) for flag in (True, False)))
-    return corrected_estimates(counts, audits, estimands=("window",), seed=seed)
+    audits = ClassAudits(*(shares.get((flag,)) for flag in (True, False)))
+    return corrected_estimates(
+        counts,
+        both if isinstance(both, ArrivedShare) else audits,
+        estimands=("window",),
+        seed=seed,
+    )
 
 
-def _counts(round_: Round, tallies: Sequence[StratumTally], columns: Followed) -> Counts:
+def _labels_so_far(
+    round_: Round, tallies: Sequence[StratumTally], columns: Followed
+) -> EarlyLabels:
     with_negatives = [
         replace(one, labeled=max(one.labeled, one.planned - one.declined))
         if one.stratum.flagged in columns
         else one
         for one in tallies
     ]
-    counts = Tally(tuple(with_negatives)).counts
-    if round_.settings.sample.cells is None:
-        return counts
-    from monitor.stats.core.beta_mixture import HEAVY  # noqa: PLC0415  scipy takes half a second
-    from monitor.stats.estimation.cell_matrix import plain_counts  # noqa: PLC0415  likewise
-
-    return plain_counts(counts, prior=HEAVY)
+    tally = Tally(tuple(with_negatives))
+    return EarlyLabels(tally.counts, tally.frame, round_.settings.sample.cells is not None)

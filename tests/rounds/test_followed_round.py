@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from monitor.rounds.provisional import DAY, FollowedRound
+from monitor.rounds.paces import DAY, FollowedRound
 from monitor.storage.labels.provisional_store import PositiveCount
 
 END = datetime(2025, 1, 1, tzinfo=UTC)

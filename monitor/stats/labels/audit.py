@@ -112,6 +112,21 @@ class ArrivedShare:
 
 
 @dataclass(frozen=True, slots=True)
+class ScoreAudits:
+    """An audit of each part of a predicted class: of so many strata in order, by itself."""
+
+    parts: tuple[tuple[int, ArrivedShare], ...]
+
+    @property
+    def share(self) -> float:
+        """The smallest share that has come."""
+        return min(each.share for _, each in self.parts)
+
+
+ClassAudit = LabelAudit | ArrivedShare | ScoreAudits
+
+
+@dataclass(frozen=True, slots=True)
 class ClassAudits:
     """An audit of the labels of each predicted class by itself; None where labels count as right.
 
@@ -125,11 +140,12 @@ class ClassAudits:
     (999.5, 1.5)
     """
 
-    flagged: LabelAudit | ArrivedShare | None
-    passed: LabelAudit | ArrivedShare | None
+    flagged: ClassAudit | None
+    passed: ClassAudit | None
 
     @property
     def least_share(self) -> float:
         """The smaller share of positive labels that has come; 1 where none is to come."""
         audits = (self.flagged, self.passed)
-        return min((each.share for each in audits if isinstance(each, ArrivedShare)), default=1.0)
+        shares = (a.share for a in audits if isinstance(a, ArrivedShare | ScoreAudits))
+        return min(shares, default=1.0)

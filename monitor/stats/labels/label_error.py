@@ -34,15 +34,15 @@ from monitor.stats.core.draws import ESTIMANDS, Draws, round_posterior
 from monitor.stats.core.reasons import Contradiction
 from monitor.stats.estimation.cell_matrix import MatrixDraws
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
-from monitor.stats.labels.audit import ClassAudits
+from monitor.stats.labels.audit import ClassAudits, ScoreAudits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.core.draws import Estimand
     from monitor.stats.core.metrics import Matrix
-    from monitor.stats.labels.audit import ArrivedShare, LabelAudit
+    from monitor.stats.labels.audit import ArrivedShare, ClassAudit, LabelAudit
 
 
 FIRST_ANALYSIS = 2**11  # proposals of the audit alone; powers of 2 keep Sobol points balanced
@@ -115,7 +115,8 @@ def corrected_draws(
     among passed ones (each is weighed by itself, and half of the draws keep to each). Proposals
     are picked by weight, and :math:`\pi_h` is drawn from its distribution given s and t. The
     integrals are sums over cells, with the prior's exact mass in each. There is one audit for all
-    labels, or one for each predicted class, whose labels count as right where it is None.
+    labels, or one for each predicted class or part of it, whose labels count as right where it is
+    None.
 
     Examples
     --------
@@ -133,13 +134,12 @@ def corrected_draws(
     if not isinstance(audit, ClassAudits):
         parts = [_part_draws(classes, audit, seed, points)]
     else:  # nothing ties the classes together then; other seeds keep their draws independent
+        audited = [*_audited(classes[0], audit.flagged), *_audited(classes[1], audit.passed)]
         parts = [
             _right_draws(class_, seed + index, points)
             if class_audit is None
             else _part_draws([class_], class_audit, seed + index, points)
-            for index, (class_, class_audit) in enumerate(
-                zip(classes, (audit.flagged, audit.passed), strict=True)
-            )
+            for index, (class_, class_audit) in enumerate(audited)
         ]
     return CorrectedDraws(
         rates=np.hstack([part.rates for part in parts]),
@@ -160,6 +160,25 @@ class _LatentClass:
     posterior: BetaMixture
     positive: Floats
     labeled: Floats
+
+    def part(self, own: slice) -> _LatentClass:
+        """Choose some of the strata."""
+        weight, alpha, beta = self.posterior.weight, self.posterior.alpha, self.posterior.beta
+        posterior = BetaMixture(weight, alpha[:, own], beta[:, own])
+        return _LatentClass(posterior, self.positive[own], self.labeled[own])
+
+
+def _audited(
+    class_: _LatentClass, audit: ClassAudit | None
+) -> Iterator[tuple[_LatentClass, LabelAudit | ArrivedShare | None]]:
+    """Give the parts of a class that have an audit each."""
+    if not isinstance(audit, ScoreAudits):
+        yield class_, audit
+        return
+    first = 0
+    for strata, own in audit.parts:
+        yield class_.part(slice(first, first + strata)), own
+        first += strata
 
 
 def _thinned(counts: Counts) -> Counts:

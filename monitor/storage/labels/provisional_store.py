@@ -9,11 +9,13 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
+from monitor.domain.label_parts import COLUMN
+from monitor.domain.model import Answer
 from monitor.domain.report import ProvisionalRow
 from monitor.domain.state import RoundState
 from monitor.storage.database import put_all
 from monitor.storage.queries import by_first
-from monitor.storage.tables import provisionals, rounds
+from monitor.storage.tables import items, label_events, provisionals, rounds, strata
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,35 @@ class PositiveCount:
     at: datetime
     flagged: int
     passed: int
+
+
+@dataclass(frozen=True, slots=True)
+class DatedScore:
+    """A drawn positive item, and when its label came."""
+
+    item: str
+    flagged: bool
+    score: float
+    at: datetime
+
+
+def read_scores(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[DatedScore]]:
+    """Read the drawn items that a column labeled positive, and when each first was, by round."""
+    same_item = (items.c.round_id == label_events.c.round_id) & (
+        items.c.id == label_events.c.item_id
+    )
+    same_stratum = (strata.c.round_id == items.c.round_id) & (strata.c.stratum == items.c.stratum)
+    of_item = (items.c.round_id, items.c.id, strata.c.flagged, items.c.score)
+    query = (
+        select(*of_item, func.min(label_events.c.received_at))
+        .join_from(label_events, items, same_item)
+        .join(strata, same_stratum)
+        .where(items.c.round_id.in_(round_ids), items.c.score.is_not(None))
+        .where(label_events.c.annotator == COLUMN, label_events.c.answer == Answer.POSITIVE)
+        .group_by(*of_item)
+    )
+    rows = by_first(connection, query)
+    return {round_id: [DatedScore(*row) for row in of_round] for round_id, of_round in rows.items()}
 
 
 def write_readings(

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from monitor.stats.labels.delays import Arrivals, arrival_curve, pace_fit
+from monitor.stats.labels.delays import Arrivals, arrival_curve, delays_differ, pace_fit
 
 FAR = 1000.0
 COARSE = 0.5
@@ -106,3 +106,20 @@ def test_labels_that_come_as_before_rarely_look_otherwise_and_a_stop_always_does
 
     assert np.mean(np.array(fits) < 0.05) < 0.1
     assert max(stopped) < 0.01
+
+
+def test_the_test_of_two_groups_is_the_log_rank_test_of_scipy_in_reverse_time():
+    rng = np.random.default_rng(4)
+    one, other = (np.round(rng.gamma(2, mean / 2, count), 0) for mean, count in ((5, 60), (8, 25)))
+
+    p = delays_differ([dated(age) for age in one], [dated(age) for age in other], coarse=COARSE)
+
+    assert p == pytest.approx(stats.logrank(FAR - one, FAR - other).pvalue)
+    assert 1e-6 < p < 0.2
+
+
+def test_groups_of_young_rounds_are_compared_at_the_ages_they_have_reached():
+    old = [dated(age) for age in range(1, 41)]
+    young = [dated(age, bound=10) for age in range(1, 11)] * 4
+
+    assert delays_differ(old, young, coarse=COARSE) > 0.5

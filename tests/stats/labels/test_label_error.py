@@ -6,7 +6,7 @@ from scipy import integrate, stats
 
 from monitor.stats.core.reasons import Contradiction, Unlabeled
 from monitor.stats.estimation.posterior import estimates
-from monitor.stats.labels.audit import ClassAudits, LabelAudit
+from monitor.stats.labels.audit import ArrivedShare, ClassAudits, LabelAudit, ScoreAudits
 from monitor.stats.labels.label_error import (
     METHOD,
     CorrectedDraws,
@@ -207,3 +207,18 @@ def test_the_labels_of_a_whole_window_are_corrected_like_those_of_a_large_sample
         return row.low, row.point, row.high
 
     assert precision(1_000_000) == pytest.approx(precision(40_000), abs=0.005)
+
+
+def test_each_part_of_a_class_is_corrected_by_the_share_of_its_own_labels():
+    counts = of_strata(
+        size=[100, 5000, 5000],
+        labeled=[100, 5000, 5000],
+        positive=[90, 100, 100],
+        is_flagged=[True, False, False],
+    )
+    half, all_ = ArrivedShare(0.5, 1e6), ArrivedShare(1.0, 1e6)
+    parts = ScoreAudits(((1, half), (1, all_)))
+
+    draws = corrected_draws(counts, ClassAudits(flagged=all_, passed=parts))
+
+    assert draws.rates.mean(axis=0) == pytest.approx([0.9, 0.04, 0.02], rel=0.05)
