@@ -4,7 +4,7 @@ Weekly windows, 200 flagged and 1,000 passed items labeled. Delays are gamma wit
 mature after four times their mean. They come as before (`steady`), or take longer by the week until
 it is half as long again (`slower`), or each label still to come takes three times as long from a
 day on (`sudden`, an eighth of the time to maturity ago).
-The second table has six strata, three of each class by score, with 20 to 300 labels each. Positives
+The second table has six strata, three of each class by score, with 60 to 400 labels each. Positives
 far below the threshold take longest (`late`: 30, 20 and 8 days from far to near, 5 above it), or
 are quickest (`soon`, the reverse below it), or all take 15 days (`alike`); `small` windows have a
 quarter of the items and labels.
@@ -254,8 +254,8 @@ def main(
     for mean, pattern, age in product(means, PATTERNS, AGES):
         seeds = [seed, int(mean), PATTERNS.index(pattern)]
         print(line_of(ONE, mean, pattern, age, rounds, seeds))
-    for index, (name, age) in enumerate(product(BY_SCORE, AGES)):
-        print(line_of(BY_SCORE[name], MEAN, name, age, rounds, [seed, index]))
+    for name, age in product(BY_SCORE, AGES):
+        print(line_of(BY_SCORE[name], MEAN, name, age, rounds, [seed, AGES.index(age)]))
     print(f"\nfalse alarms in 52 rounds, {paths} paths, one promised")
     for late in LATE:
         print(f"late {late:.1%}: {alarms(late, paths):.2f}")

@@ -28,13 +28,18 @@ class Cases:
         """Nine in ten flagged items and one in ten of the others."""
         return item % 100 > 0 if item % 10 == 0 else item % 10 == 1
 
+    @staticmethod
+    def delay(item):
+        """Days until an item is known to be bad."""
+        return item * 7919 % 97 / 27
+
     def known(self, day, stopped=99):
         """Write what is known on a day in any order, with a wrong case on every other day.
 
         After the day ``stopped`` nobody finds out anything more.
         """
         start = self.place.now - timedelta(days=DAYS)
-        found = {item: item / A_DAY + item * 7919 % 97 / 27 for item in range(A_DAY * DAYS)}
+        found = {item: item / A_DAY + self.delay(item) for item in range(A_DAY * DAYS)}
         rows = [
             {"case": f"m{item}", "bad": 1, "seen": (start + timedelta(days=when)).isoformat()}
             for item, when in found.items()
@@ -88,7 +93,7 @@ def test_rounds_are_estimated_early_with_room_for_labels_to_come_and_corrected_w
     assert shares == sorted(shares, reverse=True)
     assert 0.1 < shares[-1] < 0.6 < shares[0] < 1
     assert "% matured on " in text
-    assert "if labels come as in earlier rounds" in text
+    assert "as in earlier rounds, at one pace for all scores of a class" in text
     for row in shown.values():
         for each, truth in zip(row["metrics"], TRUTH.values(), strict=True):
             assert each["low"] <= truth <= each["high"]
@@ -160,6 +165,31 @@ def test_a_column_of_times_gives_the_pace_of_rounds_of_the_past_and_shows_that_i
     assert all(bool(row["metrics"]) == (row["reason"] is None) for row in rows)
 
 
+class CasesByScore(Cases):
+    """Of the items that pass, those with low scores turn out bad later."""
+
+    @staticmethod
+    def delay(item):
+        """Between two and a half and three and a half days for low scores, else up to one day."""
+        is_low = item % 10 and item % 90 < 45
+        return item * 7919 % 97 / 97 + (2.5 if is_low else 0)
+
+
+def test_low_scores_that_take_longer_are_estimated_by_their_own_pace(bare):
+    CasesByScore(bare).known(DAYS, stopped=DAYS - 1e-6)
+    column = COLUMN.replace("value", "time: seen, value")
+    bare.config(column, labels=("labels: 40", "labels: 200"), bands=("passed: 1", "passed: 2"))
+
+    bare.run("backfill", "--from", bare.at(bare.now - timedelta(days=DAYS)))
+    shown = [row for row in Cases.rows(bare) if row["metrics"]]
+
+    assert shown
+    assert all(row["by_score"] for row in shown)
+    assert "if labels come as in earlier rounds, by score" in bare.run("status").out
+    recall = shown[0]["metrics"][1]
+    assert recall["low"] <= TRUTH["recall"] <= recall["high"]
+
+
 def test_limits_that_are_set_once_an_early_estimate_is_shown_do_not_watch_its_round(bare):
     cases = Cases(bare)
     cases.known(DAYS, stopped=DAYS - 1e-6)
@@ -219,8 +249,7 @@ def test_the_pace_is_kept_where_only_who_else_labels_and_until_when_changes(bare
     bare.config(COLUMN, labels=labels)
     for day in range(1, 8):
         cases.run(day)
-    part = COLUMN.replace("{", "{for: %s, ")
-    both = f"[{part % 'flagged'}, {part.replace('4d', '4d, deadline: 9d') % 'otherwise'}]"
+    both = f"{{flagged: {COLUMN}, passed: {COLUMN.replace('4d', '4d, deadline: 9d')}}}"
     bare.config(both, labels=labels)
 
     rounds, _ = cases.status([cases.run(day) for day in (8, 9)][-1])
