@@ -294,7 +294,7 @@ class RoundSettings(Settings):
     the latest version that MLflow showed when the store was restored without it. ``labeling`` is
     what the labeler's kind has alone (`Labeling.own`), so that a round is read from where its tasks
     went. ``source`` says in the same way how its predictions are read (`SourceSettings.own`), so
-    that it is drawn as it was opened. ``delays`` are those of labels that come after its closing.
+    that it is drawn as it was opened. ``delays`` are how labels come after its closing.
     ``block`` is the block of the config that the monitor was one of.
     """
 

@@ -1,4 +1,4 @@
-"""How labels came in earlier rounds: those of a predicted class, or of some scores of it."""
+"""How the labels of a predicted class, or of some scores of it, came in earlier rounds."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FEWEST_BY_SCORE = 10
 """Matured labels on each side of a cut without which scores are not told apart."""
 
 DIFFERENT = 0.2
-"""Probability below which scores have a pace of their own. A wrong split only widens intervals, a
+"""Probability below which scores have separate paces. A wrong split only widens intervals, a
 missed one biases them, so the test is lenient."""
 
 

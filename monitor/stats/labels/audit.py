@@ -113,7 +113,7 @@ class ArrivedShare:
 
 @dataclass(frozen=True, slots=True)
 class ScoreAudits:
-    """An audit of each part of a predicted class: of so many strata in order, by itself."""
+    """Audits of the parts of a predicted class: strata, in order, and audit of each."""
 
     parts: tuple[tuple[int, ArrivedShare], ...]
 
