@@ -96,6 +96,14 @@ def one_verdict_sentence(judge: Judge, yes: int, no: int) -> str:
     )
 
 
+def majority_sentence(judge: Judge, yes: int, no: int, flagged: int) -> str:
+    """Return the sentence that the judge says yes to most items where few are flagged."""
+    return (
+        f"the judge says yes to {yes:,} of the {yes + no:,} items that it has a verdict on, where "
+        f"{flagged:,} are flagged; is its rule right ({judge.rule})?"
+    )
+
+
 def judge_tables(row: JudgeRow) -> Iterator[Table]:
     """Lay out the judge's rates, by the labels of this round and of all rounds together."""
     rows = [each for each in (row.alone, row.pooled) if each is not None]

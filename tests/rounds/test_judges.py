@@ -204,6 +204,20 @@ def test_a_judge_that_says_the_same_of_everything_is_noted(database):
     assert scene.concerns(1) == {}
 
 
+def test_a_judge_that_says_yes_to_most_items_where_few_are_flagged_is_noted(database):
+    scene = judged(database)
+    play(scene, 1, lambda _, rng: bool(rng.random() < 0.9))
+
+    [note] = [
+        row["reason"]
+        for row in scene.rows("select reason from round_issues")
+        if row["reason"].startswith("the judge says yes to 1,")
+    ]
+    assert "of the 2,000 items that it has a verdict on, where" in note
+    assert note.endswith("are flagged; is its rule right (verdict = yes)?")
+    assert scene.concerns(1) == {}
+
+
 def test_another_judge_begins_a_new_history_and_is_announced(one):
     one.settings = settings(sample=CELLS, judge=JUDGE.model_copy(update={"version": "prompt 2"}))
     [change] = one.read(pending_changes, one.context)

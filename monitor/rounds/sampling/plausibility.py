@@ -162,6 +162,9 @@ def check_judge(frame: Frame, settings: RoundSettings) -> Oddities:
         return Oddities((Concern(_JUDGE, sentence, is_setting=missing == size), *doubts))
     if min(yes, no) == 0 < max(yes, no):
         return Oddities(doubts, (judge_texts.one_verdict_sentence(settings.judge, yes, no),))
+    if yes > no and 2 * frame.flagged_size < frame.size:
+        sentence = judge_texts.majority_sentence(settings.judge, yes, no, frame.flagged_size)
+        return Oddities(doubts, (sentence,))
     return Oddities(doubts)
 
 
