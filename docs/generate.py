@@ -137,7 +137,7 @@ NOTES = {
     "Columns.score": "any finite number, higher for more likely positive; makes the score cells",
     "Columns.predicted": "the predicted class, where no threshold on the score gives it",
     "TableSettings.challenger": "[another classifier](../how-to/challenger.md), compared in each round",
-    "Challenger.name": "what people see; a new name begins comparisons anew",
+    "Challenger.name": "what people see; a new name restarts comparisons",
     "Challenger.score": "its scores; together with `threshold`",
     "Challenger.threshold": "scores from it on are flagged",
     "Challenger.predicted": "its predicted class, in place of both; read as `columns.predicted` is",

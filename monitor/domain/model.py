@@ -341,7 +341,7 @@ class Collected:
     """What a labeler brought: events, refused rows, and where to go on next time.
 
     ``problems`` are sentences about what somebody has to fix, ``waits`` about what is there
-    and not taken yet; ``anew`` is false where nothing was read, since nothing had changed.
+    and not taken yet; ``was_read`` is false where nothing was read, since nothing had changed.
     ``complete`` are the tasks of which ``events`` has all answers that stand: what this labeler
     brought of them before, and does not bring now, was taken back. ``unmatched`` are the tasks
     whose items have no row where labels are read; None if there are no rows.
@@ -353,7 +353,7 @@ class Collected:
     complete: frozenset[str] = frozenset()
     problems: tuple[str, ...] = ()
     waits: tuple[str, ...] = ()
-    anew: bool = True
+    was_read: bool = True
     unmatched: frozenset[str] | None = None
 
 

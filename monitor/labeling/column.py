@@ -281,19 +281,19 @@ class ColumnLabeler:
         Raises `LabelsRefused` if no value that there is means anything.
         """
         if not tasks:
-            return Collected(cursor=cursor, anew=False)
+            return Collected(cursor=cursor, was_read=False)
         return self._within(lambda: self._collect(tasks, cursor))
 
     def _collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
         state = self.truths.state(self._clock())
         now = self._marker(tasks, state)
         if state is not None and now == cursor:
-            return Collected(cursor=cursor, anew=False)
+            return Collected(cursor=cursor, was_read=False)
         truths = self.truths.of({task.item_id for task in tasks.values()})
         if state is None:  # then only what was found tells whether anything changed
             now = self._marker(tasks, sorted(truths.items()))
             if now == cursor:
-                return Collected(cursor=cursor, anew=False)
+                return Collected(cursor=cursor, was_read=False)
         answers, refused = self._answers(tasks, truths)
         # No answer at all: then the column or its values may be named wrongly, not a row be wrong.
         if refused and not any(answers.values()):

@@ -116,7 +116,7 @@ class FilesLabeler:
         self._check_folder()
         previous, stamps = FileCursor.of(cursor), self._stamps()
         if self._state(stamps, tasks) == previous.state:
-            return Collected(cursor=cursor, waits=previous.waits, anew=False)
+            return Collected(cursor=cursor, waits=previous.waits, was_read=False)
         if any(stamp.is_fresh() for stamp in stamps.values()):
             folder_scan.pause()  # so that the second stamps show who is being written
         hint = f"it stands in no task file of {self.folder.name}/ either"

@@ -106,7 +106,7 @@ class PageLabeler:
             answer = _statements_of(connection, sorted(tasks))
         marker = _marker(answer)
         if marker == cursor:
-            return Collected(cursor=cursor, anew=False)
+            return Collected(cursor=cursor, was_read=False)
         return Collected(tuple(map(_event, answer)), cursor=marker)
 
     def state(self) -> str:

@@ -109,10 +109,10 @@ def test_nothing_is_read_anew_until_somebody_says_more(labeler, database):
     same = labeler.state()
     say(database, "bb", Answer.CANNOT_TELL)
 
-    assert not again.anew
+    assert not again.was_read
     assert same == state
     assert labeler.state() != state
-    assert labeler.collect(TASKS, cursor).anew
+    assert labeler.collect(TASKS, cursor).was_read
 
 
 def test_an_answer_of_a_transaction_that_ended_late_is_not_passed_over(labeler, database):

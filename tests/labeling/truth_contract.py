@@ -213,7 +213,7 @@ class TruthContract:
 
         after = later.collect(tasks_of(["a", "b"]), same.cursor)
 
-        assert (same.anew, same.events) == (False, ())
+        assert (same.was_read, same.events) == (False, ())
         assert [event.answer for event in first.events] == [Answer.POSITIVE, None]
         assert [event.answer for event in after.events] == [Answer.POSITIVE, Answer.NEGATIVE]
 

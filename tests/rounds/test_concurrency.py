@@ -129,7 +129,7 @@ class TellsAll(MemoryLabeler):
         state = repr(sorted(dated.items()))
         self.meanwhile()
         if state == cursor:
-            return Collected(cursor=cursor, anew=False)
+            return Collected(cursor=cursor, was_read=False)
         return Collected(tuple(seen), cursor=state, complete=frozenset(tasks))
 
 

@@ -35,18 +35,18 @@ class Service:
 
     config = "as it is"
 
-    def __init__(self, *scenes, anew=False):
-        self.scenes, self.anew = scenes, anew
+    def __init__(self, *scenes, restarts=False):
+        self.scenes, self.restarts = scenes, restarts
         self.context = {scene.name: scene.context for scene in scenes}
         self.idle = self._started()
 
     def _started(self):
-        configs = dict.fromkeys(self.context, self.config) if self.anew else None
+        configs = dict.fromkeys(self.context, self.config) if self.restarts else None
         return ChangeDetector(self.scenes[0].database, lambda: self.scenes[0].now, configs)
 
     def tick(self):
         """Look at what needs it; returns the names."""
-        if self.anew:
+        if self.restarts:
             self.idle = self._started()
         looks = self.idle.needed(list(self.context.values()))
         for look in looks:
@@ -56,7 +56,7 @@ class Service:
                 self.idle.record_check(look, well=False)
             else:
                 self.idle.record_check(look, well=True)
-        if self.anew:
+        if self.restarts:
             self.idle.keep()
         return [look.context.settings.name for look in looks]
 
@@ -80,7 +80,7 @@ def scene(database):
 
 @pytest.fixture(params=[False, True], ids=["one process", "a process each time"])
 def service(scene, request):
-    service = Service(scene, anew=request.param)
+    service = Service(scene, restarts=request.param)
     service.settle()
     return service
 

@@ -175,7 +175,7 @@ class LabelStudioLabeler:
         labels had been withdrawn.
         """
         if not tasks:
-            return Collected(cursor=cursor, anew=False)
+            return Collected(cursor=cursor, was_read=False)
         previous, studio = _StudioCursor.read(cursor, self.settings.url), self.projects
         listed = studio.all()
         projects_by_id = previous.projects | {
@@ -187,7 +187,7 @@ class LabelStudioLabeler:
         self._refuse_removed(listed, projects, projects_by_id, tasks)
         states, digest = {one.id: studio.state_of(one) for one in projects}, _digest(tasks)
         if (states, digest) == (previous.states, previous.asked):
-            return Collected(cursor=cursor, anew=False)
+            return Collected(cursor=cursor, was_read=False)
         studio_tasks = _all_tasks(studio, projects)
         events, refused = read_answers(studio_tasks, tasks, studio.people())
         complete = set[str]()

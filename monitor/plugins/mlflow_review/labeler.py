@@ -169,7 +169,7 @@ class MlflowReviewLabeler:
         missing = sorted(set(tasks) - set(reading.said))
         marker = reading.mark(missing)
         if marker == cursor:
-            return Collected(cursor=cursor, anew=False)
+            return Collected(cursor=cursor, was_read=False)
         return Collected(
             tuple(reading.events()),
             tuple(reading.refused),

@@ -186,14 +186,14 @@ def _read(
     has_recounts = bool(recounts.counted) or _is_new(context, recounts.stale)
     if not tasks and not has_recounts:
         return None
-    answer = Collected(cursor=noted.cursor, anew=False)
+    answer = Collected(cursor=noted.cursor, was_read=False)
     if tasks:
         with outside("collect"):
             answer = endpoint.labeler.collect(tasks, noted.cursor)
         answer = without_lost_rows(context, answer, recounts)
-    if not (answer.anew or has_recounts):
+    if not (answer.was_read or has_recounts):
         return answer
-    answer = replace(answer, refused=(*answer.refused, *recounts.refused), anew=True)
+    answer = replace(answer, refused=(*answer.refused, *recounts.refused), was_read=True)
     has_copies = any(task.slot > 1 for task in tasks.values())
     collected = without_same_person(context, answer) if has_copies else answer
     after = _noted(noted.notes, collected, endpoint.rounds)

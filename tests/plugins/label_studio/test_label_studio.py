@@ -124,7 +124,7 @@ def test_what_was_deleted_is_missing_of_a_task_that_is_told_whole(labeler, label
 
     assert second.complete == TASKS.keys()
     assert said(second.events) == {("bb", "ada@example.com", Answer.NEGATIVE)}
-    assert labeler.collect(TASKS, second.cursor).anew is False
+    assert labeler.collect(TASKS, second.cursor).was_read is False
 
 
 @pytest.mark.parametrize(

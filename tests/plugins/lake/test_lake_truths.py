@@ -36,7 +36,7 @@ class TestDelta(OfLake):
 
         again = labeler.collect(tasks_of(["a"]), first.cursor)
 
-        assert not again.anew
+        assert not again.was_read
 
 
 class TestIceberg(OfLake):

@@ -149,10 +149,10 @@ def test_nothing_is_read_anew_until_somebody_says_more(labeler, view):
     same = labeler.state()
     view.answer("bb", Answer.CANNOT_TELL)
 
-    assert (again.anew, again.cursor) == (False, cursor)
+    assert (again.was_read, again.cursor) == (False, cursor)
     assert same == state
     assert labeler.state() != state
-    assert labeler.collect(TASKS, cursor).anew
+    assert labeler.collect(TASKS, cursor).was_read
 
 
 def test_programs_give_no_labels_and_strange_answers_are_told(labeler, view):
