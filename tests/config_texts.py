@@ -126,6 +126,8 @@ pooling: {hazard: 0.35} => threshold_target: {precision: 0.8}
     19, monitors[mail-travel].threshold_target: this setting was removed: pr-monitor threshold tells whether the threshold in use keeps a goal; a limit in `limits` alerts
 pooling: {hazard: 0.35} => judge: {column: verdict}
     19, monitors[mail-travel].judge: wanted either positive or threshold: which verdicts say yes
+pooling: {hazard: 0.35} => judge: {column: v, positive: 1, within: 9m}
+    19, monitors[mail-travel].judge.within: this setting was removed: it belonged to judges that were asked; verdicts come from judge.column
 pooling: {hazard: 0.35} => judge: {column: v, positive: 1, kind: http}
     19, monitors[mail-travel].judge.kind: this setting was removed: the program no longer asks a judge; write its verdicts into a column of the predictions, as examples/verdicts_of_an_llm.py does, and name that in judge.column
 pooling: {hazard: 0.35} => judge: {column: score, threshold: 0.5}

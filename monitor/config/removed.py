@@ -41,10 +41,11 @@ _REMOVED = {
         f"reference.{name}": _REFERENCE_FILE
         for name in ("path", "value", "score", "predicted", "positive")
     },
+    "judge.kind": _ASKED_JUDGE,
     **{
-        f"judge.{name}": _ASKED_JUDGE
+        f"judge.{name}": "it belonged to judges that were asked; verdicts come from judge.column"
         for name in (
-            *("kind", "url", "model", "prompt", "key", "key_file", "command", "environment"),
+            *("url", "model", "prompt", "key", "key_file", "command", "environment"),
             *("batch", "items", "budget", "timeout", "retries", "concurrency", "within"),
         )
     },
