@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from pathlib import PurePath
 
 from monitor.config.column_guess import Chosen, ColumnGuess, Described, is_text
+from monitor.config.label_delay import LabelDelay, label_delay
 from monitor.domain.errors import InputRefused
 
 _NOT_SHOWN = re.compile(r"score|prob|pred|model|version|label|class|target|flag|truth|decision|y_")
@@ -43,7 +44,7 @@ def first_config(
         *_source(predictions, types, columns, described),
         '    schedule: {cron: "0 6 * * MON", time_zone: UTC}   # every Monday at six',
         "    sample: {margin: {precision: 0.05, recall: 0.05}, max_labels: 1000}",
-        *_labeling(predictions, columns),
+        *_labeling(predictions, columns, described),
         "    # The first rounds propose limits; false_alarm_every counts rounds:",
         "    # limits: {precision: 0.80, recall: 0.50, false_alarm_every: 52}",
     ]
@@ -124,7 +125,7 @@ def _shown(types: dict[str, str], chosen: Chosen) -> list[str]:
     return [f"show: [{listed}]"] if listed else []
 
 
-def _labeling(predictions: str, chosen: Chosen) -> list[str]:
+def _labeling(predictions: str, chosen: Chosen, described: Described) -> list[str]:
     # Of a database the table is that of the source, unless another one is named.
     in_files = (
         [] if "://" in predictions else [f"      path: {_text(predictions)}", *_table(chosen)]
@@ -137,7 +138,19 @@ def _labeling(predictions: str, chosen: Chosen) -> list[str]:
         *in_files,
         f"      id: {_text(chosen.id or '')}",
         f"      value: {_text(chosen.label)}",
-        "      matures: 60d                       # a guess: when is the truth known for all?",
+        *_matures(label_delay(described, chosen)),
+    ]
+
+
+def _matures(delay: LabelDelay | None) -> list[str]:
+    if delay is None:
+        return [
+            "      matures: 60d                       # a guess: when is the truth known for all?"
+        ]
+    column, matures = f"time: {_text(delay.column)}", f"matures: {delay.days}d"
+    return [
+        f"      {column:<34} # when a label became known",
+        f"      {matures:<34} # by then 95 % of {delay.labels:,} labels were known",
     ]
 
 

@@ -1,5 +1,8 @@
 """The first config: what is guessed from columns, and what is asked for by flag."""
 
+import re
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -291,3 +294,47 @@ def test_any_names_come_back_as_they_are(tmp_path_factory, key, time, score, tex
     found = source.columns
     assert [found.id, found.time, found.score] == names[:3]
     assert source.path == f"{names[3]}.csv"
+
+
+def dated(known_after, rows=200):
+    """Rows of two a day, with the time at which their label became known, if it is by the end."""
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    times = [start + timedelta(hours=12 * row) for row in range(rows)]
+    known = [at + timedelta(days=known_after(row)) for row, at in enumerate(times)]
+    return {
+        "predicted_at": times,
+        "settled_at": [at if at <= times[-1] else None for at in known],
+    }
+
+
+def labeling_of(values, types=CARDS):
+    label = [("is_fraud", "BOOLEAN")]
+    text, _ = first_config("p.csv", Predictions([*types, *label], values), CARD, ["pr-monitor"])
+    return text
+
+
+CARD = Chosen(id="id", label="is_fraud")
+
+
+def test_matures_is_proposed_from_the_times_of_labels_with_those_of_young_rows_still_to_come():
+    text = labeling_of(dated(lambda row: 1 + row * 7919 % 40))
+
+    assert "time: settled_at" in text
+    days = int(re.search(r"matures: (\d+)d .* by then 95 % of", text)[1])
+    assert 36 <= days <= 40
+
+
+@pytest.mark.parametrize("rows", [0, 15])
+def test_too_few_times_of_labels_propose_nothing(rows):
+    text = labeling_of(dated(lambda _: 1, rows) if rows else {})
+
+    assert "matures: 60d                       # a guess" in text
+
+
+def test_two_columns_that_may_be_the_time_of_a_label_propose_nothing():
+    values = dated(lambda _: 1)
+    types = [*CARDS, ("reported_at", "TIMESTAMP")]
+
+    text = labeling_of({**values, "reported_at": values["settled_at"]}, types)
+
+    assert "# a guess: when is the truth known" in text
