@@ -92,6 +92,11 @@ def test_alarms_on_a_limit_that_is_broken_before_any_drift_are_true(limited):
     assert told["true_alarms_without_drift"]["recall at least 0.8"] > 10
     assert told["alarms_without_drift"] < 0.1
     assert told["smallest_drops"].keys() == {"precision"}
+    assert told["smallest_drops"]["precision"]["in_proportion"] > 0.05  # recall's do not find it
+    worse = limited.run("simulate", "--drop", "recall=-0.1", *broken, *NUMBERS)
+    assert "recall falls by 0.1: no further limit is broken, so nothing new should alert" in (
+        worse.lines
+    )
 
 
 def test_closed_rounds_are_what_it_goes_by(filled):

@@ -112,6 +112,9 @@ def _drift_lines(forecast: Forecast, after: Detection, text: str) -> Iterator[st
             f"{forecast.alarms_after or 0:.2f} alarms in {forecast.rounds} rounds"
         )
         return
+    if set(forecast.broken) <= set(forecast.broken_before):
+        yield f"{text}: no further limit is broken, so nothing new should alert"
+        return
     soon = min(WITHIN, forecast.rounds)
     lowest = forecast.in_lowest_band
     more = (

@@ -19,7 +19,7 @@ from monitor.stats.detection.simulated_paths import Paths
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from monitor.stats.core.arrays import Floats, Ints
+    from monitor.stats.core.arrays import Bools, Floats, Ints
     from monitor.stats.detection.half_space import Limit
     from monitor.stats.detection.scenario import Misses, Scenario
 
@@ -73,6 +73,7 @@ def detection(
 ) -> Detection:
     """Simulate a change from one scenario to another: how soon the limits that it breaks fire.
 
+    Alarms on limits that were broken before find no change.
     ``before`` and ``after`` are the window before and after the change (``Scenario.dropped``),
     ``limits`` all that the monitor watches, ``every`` the promise, at most one false alarm per so
     many rounds; ``rounds`` follow the change, and ``quiet`` ones come before it.
@@ -88,7 +89,9 @@ def detection(
     """
     watchers, fired, rng = _quiet(before, tuple(limits), every, seed, paths, quiet)
     return Detection(
-        detected_within=_detected(watchers, after, limits, copy.deepcopy(rng), rounds),
+        detected_within=_detected(
+            watchers, _newly_broken(before, after, limits), after, copy.deepcopy(rng), rounds
+        ),
         false_alarms=sum(fired) / max(quiet, 1),
         labels=before.labels,
         paths=paths,
@@ -183,7 +186,8 @@ def smallest_drop(
     def is_detected(drop: float) -> bool:
         rng = np.random.default_rng([seed, 1])
         after = scenario.dropped(metric, drop, misses)
-        return float(_detected(watched, after, limits, rng, within, probability)[-1]) >= probability
+        broken = _newly_broken(scenario, after, limits)
+        return float(_detected(watched, broken, after, rng, within, probability)[-1]) >= probability
 
     low, high = 0.0, _largest_drop(scenario, metric, level, misses)
     if high <= 0 or not is_detected(high):
@@ -231,17 +235,20 @@ def _quiet(
     return watchers, tuple(fired.tolist()), rng
 
 
+def _newly_broken(before: Scenario, after: Scenario, limits: Sequence[Limit]) -> Bools:
+    return np.array([after.breaks(limit) and not before.breaks(limit) for limit in limits])
+
+
 def _detected(
     before: Paths,
+    broken: Bools,
     after: Scenario,
-    limits: Sequence[Limit],
     rng: np.random.Generator,
     rounds: int,
     enough: float = math.inf,
 ) -> Floats:
     """Share of paths on which a broken limit has fired, after each round until it is enough."""
     watchers, window = copy.deepcopy(before), after.window
-    broken = np.array([after.breaks(limit) for limit in limits])
     detected = np.zeros(watchers.paths, dtype=np.bool_)
     shares = np.zeros(rounds)
     for index in range(rounds):
