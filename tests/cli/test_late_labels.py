@@ -5,6 +5,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from monitor.sources.duckdb import DuckdbSource
+
 COLUMN = (
     "{kind: column, path: truth.parquet, id: mail_id, value: is_travel, time: seen, "
     "matures: MATURES, missing_means: negative}"
@@ -130,3 +132,18 @@ def test_labels_that_may_be_negative_too_are_waited_for_and_nothing_is_allowed_f
     bare.backfill(days=6)
 
     assert "provisional, " not in bare.run("status").out
+
+
+def test_a_backfill_reads_how_past_labels_came_once(bare, monkeypatch):
+    labels_after(bare, late_days=9, matures="4d")
+    scanned, scan = [], DuckdbSource.scan
+
+    def noted(source, window, strata, at_most, seed):
+        scanned.extend([window] * (seed == "delays"))
+        return scan(source, window, strata, at_most, seed)
+
+    monkeypatch.setattr(DuckdbSource, "scan", noted)
+
+    bare.backfill(days=8)
+
+    assert len(set(scanned)) == len(scanned) == 8

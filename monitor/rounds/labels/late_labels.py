@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.label_delays import DelayCurve, LabelDelays
@@ -130,18 +131,36 @@ class PastLabels:
 def past_labels(
     context: MonitorContext, reader: TruthReader, matures: timedelta
 ) -> PastLabels | None:
-    """Read when the positive labels of some windows became known; None if too few have a time."""
+    """Read when the positive labels of some windows became known; None if too few have a time.
+
+    A backfill closes many rounds while these windows stay the same: they are read once.
+    """
+    windows = tuple(_windows(context.settings.round.schedule, context.clock(), matures))
+    before = _LAST_READ.get(reader.labeler)
+    if before is None or before[0] != windows:
+        before = windows, _read(context, reader, windows)
+        _LAST_READ[reader.labeler] = before
+    labels = before[1]
+    return None if len(labels) < FEWEST else PastLabels(labels, matures)
+
+
+_LAST_READ: WeakKeyDictionary[ReadsTruth, tuple[tuple[Window, ...], list[DatedLabel]]]
+_LAST_READ = WeakKeyDictionary()
+
+
+def _read(
+    context: MonitorContext, reader: TruthReader, windows: Sequence[Window]
+) -> list[DatedLabel]:
     items: list[tuple[str, bool, Window]] = []
-    for window in _windows(context.settings.round.schedule, context.clock(), matures):
+    for window in windows:
         with outside("scan"):
             frame = context.source.scan(window, BandEdges().strata(), MOST_ITEMS, "delays")
         for part in frame.strata:
             items += [(item, part.stratum.flagged, window) for item in reader.own(part)]
     since = _positive_since(reader.labeler, items)
-    labels = [
+    return [
         DatedLabel(flagged, window, since[item]) for item, flagged, window in items if item in since
     ]
-    return None if len(labels) < FEWEST else PastLabels(labels, matures)
 
 
 def _positive_since(
