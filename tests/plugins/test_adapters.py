@@ -173,7 +173,7 @@ BAD = {
     "ends the process": ("raise SystemExit('usage: acme')", "SystemExit: usage: acme"),
     "no adapter": ("ADAPTER = dict", "it is of type type, expected an Adapter"),
     "an adapter of the other port": (
-        "from monitor.plugins.label_studio.settings import ADAPTER",
+        "from monitor.plugins.label_studio.adapter import ADAPTER",
         "its settings do not derive from SourceSettings",
     ),
     "settings of another family": (

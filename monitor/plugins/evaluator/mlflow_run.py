@@ -32,7 +32,7 @@ from monitor.evaluation.rows import (
     read_rows,
     values_of,
 )
-from monitor.plugins.evaluator.plugin import ASKING, says_how_drawn
+from monitor.plugins.evaluator.design import DESIGN_SETTINGS, says_how_drawn
 from monitor.presentation.numbers import NOT_ESTIMABLE, capital, digits_text
 from monitor.results.estimates import COLUMNS, HEADLINE
 
@@ -98,8 +98,8 @@ def _check_request(model_type: str | None, config: Mapping[str, Any]) -> None:
     if not says_how_drawn(config):
         message = (
             "evaluator_config does not say how the labels were drawn; give one of "
-            f"{', '.join(ASKING)}, such as {{'random': True}} for a plain random sample, or "
-            "{'sizes': {'flagged': 1600, 'passed': 48400}} for labels drawn by predicted class"
+            f"{', '.join(DESIGN_SETTINGS)}, such as {{'random': True}} for a plain random sample, "
+            "or {'sizes': {'flagged': 1600, 'passed': 48400}} for labels drawn by predicted class"
         )
         raise InputRefused(message)
     _check_prefix(config.get("metric_prefix"))

@@ -11,16 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from mlflow.models.evaluation.base import ModelEvaluator
 
+from monitor.plugins.evaluator.design import says_how_drawn
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from types import FrameType
 
     from mlflow.models.evaluation import EvaluationResult
-
-ASKING = ("random", "flagged_rate", "weight", "sizes", "prevalence")
-"""Settings that say how the labels were drawn: who gives one asks for this evaluator.
-
-MLflow tries every evaluator where none is named, and does not say whether one was."""
 
 _NAMED_BY = "_evaluate"
 """MLflow's function that asks only the evaluators that were named, or said yes before."""
@@ -63,12 +59,6 @@ class PrMonitorEvaluator(ModelEvaluator):
             model=model,
             predictions=predictions,
         )
-
-
-def says_how_drawn(config: Mapping[str, Any] | None) -> bool:
-    """Return whether a setting says how the labels were drawn."""
-    settings = ((config or {}).get(name) for name in ASKING)
-    return any(value is not None and value is not False for value in settings)
 
 
 def _is_named() -> bool:

@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ValidationError
 
@@ -22,9 +21,7 @@ from monitor.plugins.label_studio.projects import (
     StudioTask,
 )
 from monitor.plugins.label_studio.server import Server
-
-if TYPE_CHECKING:
-    from monitor.plugins.label_studio.settings import LabelStudioSettings
+from monitor.plugins.label_studio.settings import LabelStudioSettings
 
 
 def read_answers(

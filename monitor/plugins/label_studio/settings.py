@@ -1,4 +1,4 @@
-"""Entry point of the labeler that asks in Label Studio, and its settings."""
+"""Settings of the labeler that asks in Label Studio."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from typing import Literal
 
 from pydantic import ConfigDict, field_validator
 
-from monitor.domain.adapters import Adapter, LabelerSite
-from monitor.domain.ports import Labeler
 from monitor.domain.setting_types import Question
 from monitor.domain.settings import Labeling
 from monitor.hooks.receiver import HeaderSecret, check_url
@@ -33,18 +31,3 @@ class LabelStudioSettings(Labeling):
     def _an_address(cls, value: str) -> str:
         check_url(value.strip(), allow_private=True)
         return value.strip().rstrip("/")
-
-
-def _make(settings: LabelStudioSettings, site: LabelerSite) -> Labeler:
-    # httpx and SQLAlchemy take 0.3 s to import, and reading a config needs neither.
-    from monitor.plugins.label_studio.labeler import LabelStudioLabeler  # noqa: PLC0415
-    from monitor.storage.schema import store_id  # noqa: PLC0415
-
-    def store() -> str:
-        with site.store.read() as connection:
-            return store_id(connection)
-
-    return LabelStudioLabeler(settings, store)
-
-
-ADAPTER = Adapter(LabelStudioSettings, _make)

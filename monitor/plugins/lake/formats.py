@@ -7,7 +7,7 @@ The id of a Delta snapshot is the table's version and the beginning of the table
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import SnapshotMissing, SourceRefused
@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
-    from monitor.plugins.lake.source import Streams
+Streams = Callable[[Sequence[str], str | None], Any]
+"""One state of a table, as long as its files are kept: gives these columns as a new Arrow stream.
+
+Without columns it gives all of them. Rows outside of what is near may be missing, as files whose
+statistics show no row there are skipped.
+"""
 
 _ID = 8  # characters of a table's id that tell it from those at the same place before
 _LISTING_TIMEOUT = {"max_retries": "3", "retry_timeout": "30s"}

@@ -8,7 +8,7 @@ the table.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, timedelta
@@ -22,7 +22,7 @@ from monitor.domain.truth import TruthColumns
 from monitor.files.duckdb_sql import TIMES, quoted
 from monitor.files.engine import session
 from monitor.files.relations import OpenTable, Parameters
-from monitor.plugins.lake.formats import DeltaLake, IcebergLake
+from monitor.plugins.lake.formats import DeltaLake, IcebergLake, Streams
 from monitor.plugins.lake.settings import LakeSettings, check_named
 from monitor.sources.dialects import Reading
 from monitor.sources.duckdb import DUCKDB, EngineSource, Statements
@@ -68,14 +68,6 @@ def near(window: Window, column: str, column_type: str) -> str | None:
         first, after = str(start.date()), str(end.date() + timedelta(days=1))
     name = quoted(column)
     return f"(({name} >= '{first}' and {name} < '{after}') or {name} is null)"
-
-
-Streams = Callable[[Sequence[str], str | None], Any]
-"""One state of a table, as long as its files are kept: gives these columns as a new Arrow stream.
-
-Without columns it gives all of them. Rows outside of what is near may be missing, as files whose
-statistics show no row there are skipped.
-"""
 
 
 @dataclass(frozen=True, slots=True)

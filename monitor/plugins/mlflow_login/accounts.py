@@ -18,7 +18,7 @@ from monitor.domain.adapters import AccountsAway, NameRefused
 from monitor.domain.errors import ConfigRefused, TryLater
 from monitor.domain.people import Role, annotator_name
 from monitor.hooks.posting import Connections, HttpAnswer, NoAnswer
-from monitor.plugins.mlflow_login.adapter import MlflowLoginSettings
+from monitor.plugins.mlflow_login.settings import MlflowLoginSettings
 
 _PATH = "/api/2.0/mlflow/users/current"
 _SECONDS = 10.0  # How long MLflow may take; nobody waits longer at a page that asks for a password

@@ -1,4 +1,4 @@
-"""Entry point of the labeler that asks in MLflow's review view, and its settings."""
+"""Settings of the labeler that asks in MLflow's review view."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from monitor.domain.adapters import Adapter, LabelerSite
-from monitor.domain.ports import Labeler
 from monitor.domain.setting_types import Duration, Question
 from monitor.domain.settings import Labeling
 
@@ -37,13 +35,3 @@ class ReviewSettings(Labeling):
     timeout: Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(minutes=10))] = (
         timedelta(seconds=60)
     )
-
-
-def _make(settings: ReviewSettings, site: LabelerSite) -> Labeler:
-    # SQLAlchemy takes 0.2 s to import, and commands that only read the config do without it.
-    from monitor.plugins.mlflow_review.labeler import MlflowReviewLabeler  # noqa: PLC0415
-
-    return MlflowReviewLabeler(settings, site.clock, site.store, site.tracking_uri, site.experiment)
-
-
-ADAPTER = Adapter(ReviewSettings, _make)

@@ -18,7 +18,7 @@ from monitor.config.load import load_config
 from monitor.domain.adapters import AccountsAway, NameRefused
 from monitor.domain.errors import ConfigRefused, TryLater
 from monitor.plugins.mlflow_login.accounts import MlflowAccounts
-from monitor.plugins.mlflow_login.adapter import MlflowLoginSettings, takes_passwords
+from monitor.plugins.mlflow_login.settings import MlflowLoginSettings, takes_passwords
 from monitor.service.pages.sign_in import FREE_FOR_A_NAME
 from monitor.service.runtime import Running
 from monitor.service.web.health import Heartbeat
