@@ -66,6 +66,7 @@ def test_what_is_sent_again_is_the_same_to_a_webhook_and_to_a_command_with_a_lin
     asked = CommandSettings(kind="command", command=("python3", "-c", program))
     world.sinks["chat"] = CommandHandler(asked, HookContext("chat", tmp_path, link=world.link))
     scene = world.alert("mail", ("ops", "mail", "chat"))
+    world.alert("spam", ("ops",))  # its notice gets another link
     world.sinks["ops"].error = DeliveryFailed("hook ops: it may have taken it")
 
     for hours in range(4):
