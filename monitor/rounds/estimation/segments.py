@@ -221,7 +221,7 @@ class _SegmentErrors(NamedTuple):
                 ]
                 for name in names
             ]
-        ).reshape(-1, 2, len(self.strata))
+        ).reshape(len(names), 2, len(self.strata))  # also of a round without labels
 
 
 def _of_strata(round_: Round, labels: RoundLabels) -> _SegmentErrors:
