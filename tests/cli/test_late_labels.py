@@ -104,6 +104,19 @@ def test_a_closed_round_allows_for_labels_that_are_still_to_come_until_they_are_
     assert "provisional, 6" in status
 
 
+def test_labels_still_to_come_are_no_change_and_an_alert_has_numbers_of_the_round_alone(bare):
+    limit = ("    labeling:", "    limits: {precision: 0.99}\n    labeling:")
+    labels_after(bare, late_days=9, matures="4d", limits=WHOLE, alert=limit)
+
+    bare.backfill(days=8)
+    [monitor] = bare.as_json("status")["monitors"]
+    last = bare.as_json("show", monitor["last_round"])
+
+    assert (last["round"] > 1, last["cause"]) == (True, None)
+    said = bare.run("status").line("mail: precision is under its limit 0.99")
+    assert re.search(r"limit 0.99: 0.\d\d \(95 % interval .*\) in this round\. Fired ", said)
+
+
 @pytest.mark.parametrize("comes", [True, False])
 def test_a_round_is_final_once_its_labels_are_there_though_the_last_never_came(bare, comes):
     labels_after(bare, late_days=9, matures="4d", limits=WHOLE)

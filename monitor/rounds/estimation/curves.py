@@ -14,6 +14,7 @@ from monitor.domain.sample_settings import Sample
 from monitor.presentation.alerts import cause_sentence, recall_sentence
 from monitor.presentation.notices import THIS_ROUND, inverted_sentence, last_rounds
 from monitor.rounds.estimation.history import cells_to_pool
+from monitor.rounds.estimation.label_errors import is_comparable
 from monitor.rounds.estimation.tally import Counted, Tally
 from monitor.rounds.estimation.types import Estimates, HistoryBatch, Member, Pictures
 from monitor.stats.core.counts import Counts, Interval, side_by_side, summed
@@ -51,18 +52,24 @@ def with_pictures(batch: HistoryBatch, estimates: Estimates) -> Estimates:
                 member,
                 batch.labels[member.round.id],
                 batch.before(index),
+                has_cause=is_comparable(estimates[member.round.id].arrived),
             ),
         )
         for index, member in enumerate(batch.affected)
     }
 
 
-def _pictures(member: Member, labels: RoundLabels, earlier: Sequence[Counted]) -> Pictures:
+def _pictures(
+    member: Member, labels: RoundLabels, earlier: Sequence[Counted], *, has_cause: bool
+) -> Pictures:
     round_ = member.round
     seed = round_.sobol_seed
     by_class = cells_to_pool(member.tally.frame, round_.settings.sample) is not None
     return Pictures(
-        cause=precision_cause(member.tally, earlier, seed=seed, cells=by_class),
+        # Labels that are still to come would look like a change of the classifier.
+        cause=precision_cause(member.tally, earlier, seed=seed, cells=by_class)
+        if has_cause
+        else None,
         # No label changed: only earlier rounds did, and curves are of this round alone.
         curves=_curves(round_, labels, seed) if round_.is_changed else None,
     )

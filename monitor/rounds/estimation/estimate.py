@@ -24,6 +24,7 @@ from monitor.rounds.estimation.label_errors import (
     CheckedLabels,
     corrected,
     corrected_rows,
+    is_comparable,
     reported_rows,
 )
 from monitor.rounds.estimation.tally import Counted, Tally
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
 
 
 BOUNDED = ("precision", "recall")  # Metrics that get proposed limits: those that people watch
-
-MOST_TO_COME = 0.05
-"""Share of the positive labels still to come above which no value is pooled with earlier rounds."""
 
 PROPOSED_QUANTILE = 0.05
 """The level of the last rounds lies above this quantile with probability .95."""
@@ -106,6 +104,7 @@ def estimate_round(
                 settings,
                 seed=seed,
                 checked=checked,
+                arrived=arrived,
             ),
             *reported_rows(with_history, corners),
         ],
@@ -120,6 +119,7 @@ def estimate_round(
             [*earlier, now], launch, cells_to_pool(now.frame, settings.sample), seed=seed
         ),
         proposed_unlabeled=unlabeled_of([*earlier, now]),
+        arrived=arrived,
     )
 
 
@@ -142,9 +142,8 @@ def _unpooled(own: Sequence[MetricEstimate], arrived: ClassAudits | None) -> dic
 
     It would come from earlier rounds alone, or count labels that are still to come as negative.
     """
-    least = 1.0 if arrived is None else arrived.least_share
-    if 1 - least > MOST_TO_COME:
-        return {row.metric: LabelsToCome(least) for row in own}
+    if arrived is not None and not is_comparable(arrived):
+        return {row.metric: LabelsToCome(arrived.least_share) for row in own}
     return {row.metric: row.reason for row in own if isinstance(row.reason, Unlabeled)}
 
 

@@ -119,6 +119,9 @@ LEAST_TO_COME = 0.001
 PROVISIONAL = 0.01
 """Share above which they are called provisional."""
 
+MOST_TO_COME = 0.05
+"""Share above which labels are not pooled or compared with those of earlier rounds."""
+
 BASIS = "corrected"  # Basis of these estimates in tables and reports; alerts do not use them
 
 
@@ -130,16 +133,20 @@ def corrected_rows(
     *,
     seed: int,
     checked: CheckedLabels | None = None,
+    arrived: ClassAudits | None = None,
 ) -> list[ReportedEstimate]:
     """Estimate every metric once more; none if nobody checks labels.
 
     ``complete`` are the counts with answers to what is missing (`missing.completions`). Where
-    labels are no better than chance, each has that as its reason.
+    labels are no better than chance, each has that as its reason. A class that nobody checks has
+    only labels that are still to come, by ``arrived``.
     """
     if checked is None:
         return []
     try:
         audit = checked.audit()
+        if arrived is not None:
+            audit = ClassAudits(audit.flagged or arrived.flagged, audit.passed or arrived.passed)
     except NoBetterThanChance as error:
         reason = no_estimate_reason(error.why)
         return [_nothing(metric, estimand, reason) for estimand in ESTIMANDS for metric in metrics]
@@ -177,6 +184,11 @@ def arrived_shares(settings: RoundSettings, age: timedelta) -> ClassAudits | Non
     )
     arrived = ClassAudits(flagged, passed)
     return arrived if 1 - arrived.least_share > LEAST_TO_COME else None
+
+
+def is_comparable(arrived: ClassAudits | None) -> bool:
+    """Whether a round's labels can stand beside those of earlier rounds: few are still to come."""
+    return arrived is None or 1 - arrived.least_share <= MOST_TO_COME
 
 
 def provisional_notices(arrived: ClassAudits | None) -> list[NoticeRow]:

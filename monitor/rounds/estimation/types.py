@@ -13,6 +13,7 @@ from monitor.domain.settings import LimitSide
 from monitor.rounds.estimation.label_errors import CheckedLabels
 from monitor.rounds.estimation.tally import Counted, Tally
 from monitor.stats.core.draws import JointPosterior
+from monitor.stats.labels.audit import ClassAudits
 from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.results.past_counts import PastRound
 from monitor.storage.results.restatement_store import RestatedVersion
@@ -135,7 +136,8 @@ class RoundEstimate:
     """All that is computed for one version of a round.
 
     ``pooled`` is what intervals with earlier rounds come from, ``proposed_unlabeled`` the missing
-    answers of the rounds that limits are proposed by.
+    answers of the rounds that limits are proposed by. ``arrived`` is the share of its positive
+    labels that is known; None if hardly any is still to come.
     """
 
     rows: list[ReportedEstimate]
@@ -145,6 +147,7 @@ class RoundEstimate:
     proposed_unlabeled: int = 0
     notices: list[NoticeRow] = field(default_factory=list)
     pictures: Pictures | None = None
+    arrived: ClassAudits | None = None
 
 
 Estimates: TypeAlias = Mapping[int, RoundEstimate]

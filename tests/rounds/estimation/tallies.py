@@ -38,7 +38,7 @@ def known_of(rounds, asked, reference=None):
     return history_states(rounds, launch, asked.pooling, cells=cells)[-1]
 
 
-def estimated(rounds, asked, reference=None, checked=None):
+def estimated(rounds, asked, reference=None, checked=None, arrived=None):
     """What the last of some rounds estimates."""
     *earlier, now = rounds
     known = known_of(rounds, asked, reference)
@@ -51,4 +51,5 @@ def estimated(rounds, asked, reference=None, checked=None):
         settings=asked,
         seed=3,
         checked=checked,
+        arrived=arrived,
     )

@@ -15,7 +15,7 @@ from monitor.stats.core.beta_mixture import HEAVY
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.estimation.cell_matrix import plain_counts
-from monitor.stats.labels.audit import ClassAudits, LabelAudit, NoBetterThanChance
+from monitor.stats.labels.audit import ArrivedShare, ClassAudits, LabelAudit, NoBetterThanChance
 from monitor.stats.labels.label_error import corrected_estimates
 from monitor.storage.labels.check_store import CheckCounts, PastChecks
 from monitor.storage.samples.frame_store import StratumTally
@@ -30,12 +30,13 @@ NOW = Tally(
 )
 
 
-def corrected_by(own):
+def corrected_by(own, arrived=None):
     """Estimate with checks of the flagged class."""
     return estimated(
         [NOW, NOW],
         settings(limits=LIMITS, reference=REFERENCE),
         checked=None if own is None else checked(CASES, {True: own}),
+        arrived=arrived,
     )
 
 
@@ -70,6 +71,21 @@ def test_corrected_rows_are_what_the_statistics_say_of_the_counts_and_the_checks
 def ends(row):
     """The interval of the answers that came."""
     return row.answered_low, row.answered_high
+
+
+def test_corrected_rows_allow_for_labels_to_come_of_the_class_that_nobody_checks():
+    own, late = CheckCounts(96, 4, 1990, 10), ArrivedShare(0.6, worth=200)
+
+    rows = corrected(corrected_by(own, ClassAudits(late, late)))
+
+    expected = corrected_estimates(
+        plain_counts(NOW.counts, prior=HEAVY),
+        ClassAudits(LabelAudit(*own), late),
+        metrics=tuple(METRICS),
+        seed=3,
+    )
+    points = {(row.metric, row.estimand): row.point for row in rows}
+    assert points == {(e.metric, e.estimand): pytest.approx(e.point) for e in expected}
 
 
 def test_checks_that_tell_nothing_leave_a_reason_in_place_of_numbers():
