@@ -298,7 +298,9 @@ def alert_notice(
     why: str | None = None,
 ) -> Notice:
     """Notify people of an alert that fired, resolved or was revised."""
-    row = report.shown(alert.metric, "pooled") or report.shown(alert.metric, "round")
+    rows = [report.shown(alert.metric, basis) for basis in ("pooled", "round")]
+    with_point = [each for each in rows if each is not None and each.point is not None]
+    row = next(iter(with_point), rows[0] or rows[1])
     sentence = {
         FIRING: lambda: alerts.firing_sentence(alert, row, report),
         "alert.resolved": lambda: alerts.resolved_sentence(alert, row, report, why),
