@@ -129,7 +129,7 @@ pooling: {hazard: 0.35} => judge: {column: verdict}
 pooling: {hazard: 0.35} => judge: {column: v, positive: 1, within: 9m}
     19, monitors[mail-travel].judge.within: this setting was removed: it belonged to judges that were asked; verdicts come from judge.column
 pooling: {hazard: 0.35} => judge: {column: v, positive: 1, kind: http}
-    19, monitors[mail-travel].judge.kind: this setting was removed: the program no longer asks a judge; write its verdicts into a column of the predictions, as examples/verdicts_of_an_llm.py does, and name that in judge.column
+    19, monitors[mail-travel].judge.kind: this setting was removed: the program no longer asks a judge, and each is a column: remove `kind`, and name the column in judge.column; examples/verdicts_of_an_llm.py writes the verdicts of an LLM into one
 pooling: {hazard: 0.35} => judge: {column: score, threshold: 0.5}
     19, monitors[mail-travel].judge: 'score' is the score column; a judge is another opinion
 pooling: {hazard: 0.35} => judge: {column: subject, positive: spam}

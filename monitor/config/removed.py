@@ -12,9 +12,9 @@ _REFERENCE_FILE = (
     "`reference` takes the four counts tp, fp, fn and tn; `monitor.evaluate` prints them for a "
     "labeled file"
 )
-_ASKED_JUDGE = (
-    "the program no longer asks a judge; write its verdicts into a column of the predictions, as "
-    "examples/verdicts_of_an_llm.py does, and name that in judge.column"
+_JUDGE_KIND = (
+    "the program no longer asks a judge, and each is a column: remove `kind`, and name the column "
+    "in judge.column; examples/verdicts_of_an_llm.py writes the verdicts of an LLM into one"
 )
 _REMOVED = {
     "monitors.threshold_target": "pr-monitor threshold tells whether the threshold in use keeps a "
@@ -41,7 +41,7 @@ _REMOVED = {
         f"reference.{name}": _REFERENCE_FILE
         for name in ("path", "value", "score", "predicted", "positive")
     },
-    "judge.kind": _ASKED_JUDGE,
+    "judge.kind": _JUDGE_KIND,
     **{
         f"judge.{name}": "it belonged to judges that were asked; verdicts come from judge.column"
         for name in (
