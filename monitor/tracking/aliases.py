@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from pathlib import Path
@@ -30,6 +31,9 @@ _HINT = (
     "user who may READ the model"
 )
 _QUERY = "select version from registered_model_aliases where name = :model and alias = :alias"
+_TIMED = frozenset({"psycopg", "psycopg2", "pymysql", "mysqldb", "mysqlconnector"})
+"""Drivers of databases that take ``connect_timeout``."""
+
 _LONGEST = 400  # characters of an answer
 
 
@@ -67,9 +71,7 @@ class MlflowAliases:
             why = "MLFLOW_TRACKING_TOKEN or another credential holds what no header may"
             raise self._no_answer(why) from error
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-            failure = self._no_answer(str(error) or type(error).__name__)
-            self._failed = time.monotonic(), failure
-            raise failure from error
+            raise self._failure(str(error) or type(error).__name__) from error
         answer = _as_json(response.text)
         named = answer.get("model_version")
         if response.status_code == _OK and isinstance(named, dict) and "version" in named:
@@ -81,7 +83,7 @@ class MlflowAliases:
         raise self._no_answer(why + hint)
 
     def _from_database(self, alias: Alias) -> str | None:
-        from sqlalchemy import NullPool, create_engine, text  # noqa: PLC0415
+        from sqlalchemy import NullPool, create_engine, make_url, text  # noqa: PLC0415
         from sqlalchemy.exc import ArgumentError, SQLAlchemyError  # noqa: PLC0415
 
         path = sqlite_path(self._uri)
@@ -89,7 +91,9 @@ class MlflowAliases:
             why = "there is no such file yet"
             raise self._no_answer(why)
         try:
-            engine = create_engine(self._uri, poolclass=NullPool)
+            is_timed = make_url(self._uri).get_driver_name() in _TIMED
+            limit = {"connect_timeout": math.ceil(self._seconds)} if is_timed else {}
+            engine = create_engine(self._uri, poolclass=NullPool, connect_args=limit)
             with engine.connect() as connection:
                 names = {"model": alias.model, "alias": alias.alias}
                 versions = set(connection.scalars(text(_QUERY), names))
@@ -97,11 +101,16 @@ class MlflowAliases:
             why = "aliases of a server or a database are read; name a version in `model`"
             raise self._no_answer(why) from error
         except (SQLAlchemyError, ImportError) as error:
-            raise self._no_answer(str(error).partition("[SQL:")[0]) from error
+            raise self._failure(str(error).partition("[SQL:")[0]) from error
         if len(versions) > 1:
             why = f"several workspaces have a model {alias.model}"
             raise self._no_answer(why)
         return str(versions.pop()) if versions else None
+
+    def _failure(self, why: str) -> RegistryUnavailable:
+        """Remember that nothing answers, so that no other model waits for it."""
+        self._failed = time.monotonic(), self._no_answer(why)
+        return self._failed[1]
 
     def _no_answer(self, why: str) -> RegistryUnavailable:
         text = visible(masked(why.strip(), secrets()))[:_LONGEST]

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -138,6 +139,22 @@ def test_a_registry_that_does_not_answer_is_waited_for_once_a_minute(monkeypatch
 def all_but_spam(path):
     """A registry that tells nobody of one model, and of every other that it is at version 3."""
     return (403, b"{}") if "name=spam&" in path else (200, b'{"model_version": {"version": "3"}}')
+
+
+def test_a_database_that_does_not_answer_is_waited_for_once_and_not_for_long():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        settings = MlflowSettings(
+            tracking_uri=f"postgresql+psycopg://who@127.0.0.1:{port}/mlflow",
+            timeout=timedelta(seconds=2),
+        )
+        aliases, began = MlflowAliases(settings), time.monotonic()
+        for model in ("mail", "fraud", "spam"):
+            with pytest.raises(RegistryUnavailable, match="timeout"):
+                aliases.version_of(f"models:/{model}@champion")
+        took = time.monotonic() - began
+
+    assert 1 < took < 5
 
 
 def test_a_model_that_is_not_told_of_keeps_no_other_from_being_looked_up():
