@@ -50,7 +50,7 @@ def verdict_sentence(report: RoundReport) -> str:
     if not report.estimates:
         return f"There is no estimate of this round: {report.reason or 'no reason was kept'}."
     if undefined := [name for name in ("precision", "recall") if best_row(report, name) is None]:
-        verdict = f"{capital(' and '.join(undefined))} could not be estimated"
+        verdict = f"{capital(' and '.join(undefined))} could not be estimated with earlier rounds"
     else:
         verdict = _current(report)
     return f"{'; '.join([verdict, *_figures(report), *_falls(report)])}."
@@ -120,15 +120,17 @@ def _proposal_cautions(report: RoundReport) -> list[str]:
 
 def _broken(report: RoundReport, alert: AlertRow) -> str:
     """Describe of an open alert where its metric is now: it may be back within its limit."""
-    row = best_row(report, alert.metric)
+    pooled = best_row(report, alert.metric)
+    row = pooled or report.shown(alert.metric, "round")
+    alone = "" if pooled else " in this round alone"
     limit = f"its limit {alert.limit:g}"
     if row is None or row.point is None:
         where = f"is {NOT_ESTIMABLE}; it was beyond {limit}"
     elif keeps(alert.side, alert.limit, row.point):
-        where = f"is {estimate_text(row)}, back within {limit}, which is not proven yet"
+        where = f"is {estimate_text(row)}{alone}, back within {limit}, which is not proven yet"
     else:
         beyond = "below" if alert.side == "at_least" else "above"
-        where = f"is {estimate_text(row)}, {beyond} {limit}"
+        where = f"is {estimate_text(row)}{alone}, {beyond} {limit}"
     began = (
         "the alert fired in this round"
         if alert.fired_in_round == report.round

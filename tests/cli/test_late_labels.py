@@ -115,6 +115,9 @@ def test_labels_still_to_come_are_no_change_and_an_alert_has_numbers_of_the_roun
     assert (last["round"] > 1, last["cause"]) == (True, None)
     said = bare.run("status").line("mail: precision is under its limit 0.99")
     assert re.search(r"limit 0.99: 0.\d\d \(95 % interval .*\) in this round\. Fired ", said)
+    bare.run("report", "--out", "last.html")
+    page = (bare.folder / "last.html").read_text()
+    assert re.search(r"Precision is 0.\d\d .* in this round alone, below its limit 0.99: ", page)
 
 
 @pytest.mark.parametrize("comes", [True, False])
