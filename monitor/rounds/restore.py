@@ -60,7 +60,7 @@ def reconcile(context: MonitorContext, runs: RoundRuns) -> RestoredRounds:
     behind = {
         slot: round_.version
         for slot, round_ in before.items()
-        if slot in shown and round_.version < shown[slot].version
+        if slot in shown and _reported(round_) < shown[slot].version
     }
     recorded = {slot for slot, round_ in before.items() if round_.is_lost}
     alerts = _firing_alerts(runs, shown, recorded)
@@ -81,6 +81,11 @@ def reconcile(context: MonitorContext, runs: RoundRuns) -> RestoredRounds:
         tuple((r, shown[r.slot].version) for r in rounds if r.slot in behind and not r.is_lost),
         unknown,
     )
+
+
+def _reported(round_: Round) -> int:
+    """Return the latest version that the store reported; a round that is abandoned uses one up."""
+    return round_.version + (round_.state is RoundState.ABANDONED)
 
 
 def _add_lost(

@@ -215,6 +215,20 @@ def test_a_round_abandoned_here_and_repeated_since_is_lost(scene, runs):
     assert open_slot(scene.context, slot(4), backfill=False) is None
 
 
+def test_a_round_that_both_know_as_abandoned_is_not_lost(scene, runs):
+    scene.settings = scene.settings.model_copy(update={"grace": timedelta(0)})
+    scene.source.rows = []
+    scene.run()
+    version = scene.round_report(4).version
+    runs.of(4, version=version, state="abandoned")
+    reason = scene.round(4).reason
+
+    found = scene.restored()
+
+    assert (version, found.lost, found.behind, runs.tags) == (1, (), (), {})
+    assert scene.round(4).reason == reason
+
+
 def test_where_nothing_is_lost_nothing_changes(scene, runs):
     record_missed(scene.context, [slot(2), slot(3)], slot(4))
     scene.run()
