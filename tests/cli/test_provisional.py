@@ -225,7 +225,7 @@ def test_a_file_that_is_cut_off_for_one_pass_gives_no_numbers_and_leaves_the_lea
     bare.config(COLUMN, labels=("max_labels: 40", "max_labels: 200"))
     before, _ = cases.status([cases.run(day) for day in range(1, 9)][-1])
     whole = (bare.folder / "truth.csv").read_text().splitlines()
-    (bare.folder / "truth.csv").write_text("\n".join(whole[:2]) + "\n")
+    (bare.folder / "truth.csv").write_text("\n".join(whole[:1] + whole[1::8]) + "\n")
     at = bare.now - timedelta(days=DAYS - 8.3)
 
     bare.run_at(at, "run-once")
@@ -269,5 +269,5 @@ def test_items_without_a_row_are_missing_only_where_they_are_not_negative(bare, 
 
     text = " ".join(bare.run_at(at, "status").out.split())
 
-    assert ("are missing" in text) == (means == "unanswered")
+    assert ("answers are still missing" in text) == (means == "unanswered")
     assert ("items without a row are negative then" in text) == (means == "negative")

@@ -109,7 +109,7 @@ def false_alarms(
 ) -> float:
     """Mean number of alarms in some rounds in which nothing changes and every limit is kept.
 
-    It is the sum of :func:`alarms`, whose parameters it has.
+    It is the sum of :func:`alarms` over ``limits``, and has its parameters.
 
     Examples
     --------
