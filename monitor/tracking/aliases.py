@@ -57,15 +57,14 @@ class MlflowAliases:
         if self._failed is not None and time.monotonic() < self._failed[0] + PAUSE:
             raise self._failed[1]
         is_server = self._uri.startswith(("http://", "https://"))
-        with outside("mlflow alias"):
-            return self._from_server(alias) if is_server else self._from_database(alias)
+        return self._from_server(alias) if is_server else self._from_database(alias)
 
     def _from_server(self, alias: Alias) -> str | None:
         import httpx  # noqa: PLC0415  0.1 s, needed only where MLflow is asked
 
         params = {"name": alias.model, "alias": alias.alias}
         try:
-            with http_client(self._seconds) as client:
+            with outside("mlflow alias"), http_client(self._seconds) as client:
                 response = client.get(f"{self._uri.rstrip('/')}{_PATH}", params=params)
         except (httpx.LocalProtocolError, UnicodeError) as error:  # its text holds the token
             why = "MLFLOW_TRACKING_TOKEN or another credential holds what no header may"
@@ -94,7 +93,7 @@ class MlflowAliases:
             is_timed = make_url(self._uri).get_driver_name() in _TIMED
             limit = {"connect_timeout": math.ceil(self._seconds)} if is_timed else {}
             engine = create_engine(self._uri, poolclass=NullPool, connect_args=limit)
-            with engine.connect() as connection:
+            with outside("mlflow alias"), engine.connect() as connection:
                 names = {"model": alias.model, "alias": alias.alias}
                 versions = set(connection.scalars(text(_QUERY), names))
         except ArgumentError as error:

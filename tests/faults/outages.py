@@ -124,6 +124,7 @@ def _met_and_mended(world, what, told, codes):
 
 def _full(world, more):
     with sqlite3.connect(world.path / "monitor.db") as store:
+        store.execute("vacuum")  # pages that migrations freed would be room
         most = store.execute("pragma page_count").fetchone()[0] + more
     make = database._sqlite_engine
 
