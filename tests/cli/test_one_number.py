@@ -75,6 +75,19 @@ def test_the_report_in_mlflow_has_the_numbers_that_show_prints(published):
         assert {key: rows[key] for key in common} == {key: estimates[key] for key in common}
 
 
+def test_what_differs_from_earlier_rounds_has_the_numbers_of_the_round_alone(published):
+    compared = 0
+    for number, _, report in runs(published):
+        estimates = shown(published, number)
+        if cause := report["cause"]:
+            compared += 1
+            for metric, after in (("precision", "after"), ("recall", "recall_after")):
+                own = estimates[metric, "round", "window"]
+                assert cause[after] == pytest.approx(own, abs=1e-6)
+
+    assert compared == 2
+
+
 def test_status_has_the_numbers_that_show_prints_of_the_newest_round(published):
     [status] = published.as_json("status")["monitors"]
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.domain.curve_rows import FEWEST_FOR_CURVES, GRID_POINTS, CurvesRow
-from monitor.domain.report import CauseRow
+from monitor.domain.report import CauseRow, ReportedEstimate, find_row
 from monitor.domain.sample_settings import Sample
 from monitor.presentation.alerts import cause_sentence, recall_sentence
 from monitor.presentation.notices import THIS_ROUND, inverted_sentence, last_rounds
 from monitor.rounds.estimation.history import cells_to_pool
 from monitor.rounds.estimation.label_errors import is_comparable
 from monitor.rounds.estimation.tally import Counted, Tally
-from monitor.rounds.estimation.types import Estimates, HistoryBatch, Member, Pictures
+from monitor.rounds.estimation.types import Estimates, HistoryBatch, Member, Pictures, RoundEstimate
 from monitor.stats.core.counts import Counts, Interval, side_by_side, summed
 from monitor.stats.core.draws import draw, round_posterior
 from monitor.stats.core.metrics import Matrix
@@ -52,7 +52,7 @@ def with_pictures(batch: HistoryBatch, estimates: Estimates) -> Estimates:
                 member,
                 batch.labels[member.round.id],
                 batch.before(index),
-                has_cause=is_comparable(estimates[member.round.id].arrived),
+                estimates[member.round.id],
             ),
         )
         for index, member in enumerate(batch.affected)
@@ -60,15 +60,15 @@ def with_pictures(batch: HistoryBatch, estimates: Estimates) -> Estimates:
 
 
 def _pictures(
-    member: Member, labels: RoundLabels, earlier: Sequence[Counted], *, has_cause: bool
+    member: Member, labels: RoundLabels, earlier: Sequence[Counted], estimate: RoundEstimate
 ) -> Pictures:
     round_ = member.round
     seed = round_.sobol_seed
     by_class = cells_to_pool(member.tally.frame, round_.settings.sample) is not None
     return Pictures(
         # Labels that are still to come would look like a change of the classifier.
-        cause=precision_cause(member.tally, earlier, seed=seed, cells=by_class)
-        if has_cause
+        cause=precision_cause(member.tally, earlier, estimate.rows, seed=seed, cells=by_class)
+        if is_comparable(estimate.arrived)
         else None,
         # No label changed: only earlier rounds did, and curves are of this round alone.
         curves=_curves(round_, labels, seed) if round_.is_changed else None,
@@ -171,11 +171,17 @@ def _bounds(
 
 
 def precision_cause(
-    now: Tally, earlier: Sequence[Counted], *, seed: int, cells: bool = False
+    now: Tally,
+    earlier: Sequence[Counted],
+    rows: Sequence[ReportedEstimate] = (),
+    *,
+    seed: int,
+    cells: bool = False,
 ) -> CauseRow | None:
     """Explain precision in this round alone against all earlier rounds of its history, pooled.
 
-    None without labels on both sides. ``cells``: each class is one rate (`cells_to_pool`).
+    None without labels on both sides. ``rows`` are the round's estimates, of which "in this round
+    alone" repeats the numbers. ``cells``: each class is one rate (`cells_to_pool`).
     """
     if not earlier:
         return None
@@ -188,7 +194,26 @@ def precision_cause(
     ]
     scale = weighted_matrix if cells else _scaled
     scaled = Working.of_matrix(scale(before)), Working.of_matrix(scale(after))
-    return _row(precision_change(*works, scaled=scaled), len(earlier))
+    change = precision_change(*works, scaled=scaled)
+    own = _own_intervals(rows)
+    shown = replace(
+        change,
+        after=own.get("precision", change.after),
+        recall_after=own.get("recall", change.recall_after),
+    )
+    return _row(shown, len(earlier))
+
+
+def _own_intervals(rows: Sequence[ReportedEstimate]) -> dict[str, Interval]:
+    found = (find_row(rows, name, "round") for name in ("precision", "recall"))
+    return {
+        row.metric: Interval(row.point, row.low, row.high)
+        for row in found
+        if row is not None
+        and row.point is not None
+        and row.low is not None
+        and row.high is not None
+    }
 
 
 def _together(earlier: Sequence[Counted], now: Tally) -> Counts:
