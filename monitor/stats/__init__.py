@@ -44,7 +44,7 @@ from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.prospect import Prospect
 from monitor.stats.design.score_bands import FLAGGED_BANDS, PASSED_BANDS, band_edges, band_of
 from monitor.stats.detection.alternatives import guess
-from monitor.stats.detection.delay import Detection, detection, false_alarms, smallest_drop
+from monitor.stats.detection.delay import Detection, alarms, detection, smallest_drop
 from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_threshold
 from monitor.stats.detection.half_space import Limit, LimitCannotBeTested
 from monitor.stats.detection.power import AlertPower, alert_power, assumed_limits
@@ -133,6 +133,7 @@ __all__ = [
     "UndefinedDraws",
     "Unlabeled",
     "Working",
+    "alarms",
     "alert_power",
     "allocate",
     "assumed_limits",
@@ -151,7 +152,6 @@ __all__ = [
     "estimate_matrix",
     "estimates",
     "expected_count",
-    "false_alarms",
     "fleiss_kappa",
     "guess",
     "krippendorff_alpha",

@@ -14,7 +14,7 @@ from monitor.rounds.forecast.plan_window import PlannedWindow, scan_to_plan, two
 from monitor.rounds.sampling.plan import free_strata
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.prospect import Prospect
-from monitor.stats.detection.delay import Detection, alarms, detection, false_alarms
+from monitor.stats.detection.delay import Detection, alarms, detection
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.power import smallest_drops
 from monitor.stats.detection.scenario import Misses, Scenario
@@ -141,11 +141,11 @@ def simulate_alerts(
     lowest = _drifted(expected.scenario, drift, "in_lowest_band") if broken else None
     stages: list[_Stage] = [
         ("quiet", lambda: alarms(expected.scenario, limits, **settings)),
-        ("at_limits", lambda: edge and false_alarms(edge, limits, **settings)),
+        ("at_limits", lambda: edge and sum(alarms(edge, limits, **settings))),
         ("after", lambda: drifted and play(drifted)),
         (
             "alarms_after",
-            lambda: None if broken or not drifted else false_alarms(drifted, limits, **settings),
+            lambda: None if broken or not drifted else sum(alarms(drifted, limits, **settings)),
         ),
         ("in_lowest_band", lambda: lowest and play(lowest)),
         ("smallest", lambda: detected_soon(expected, limits, every)),

@@ -98,30 +98,6 @@ def detection(
     )
 
 
-def false_alarms(
-    scenario: Scenario,
-    limits: Sequence[Limit],
-    *,
-    every: float = 52,
-    seed: int = 0,
-    paths: int = 1000,
-    rounds: int = 52,
-) -> float:
-    """Mean number of alarms in some rounds in which nothing changes and every limit is kept.
-
-    It is the sum of :func:`alarms` over ``limits``, and has its parameters.
-
-    Examples
-    --------
-    >>> from monitor.stats.detection.half_space import Limit
-    >>> from monitor.stats.detection.scenario import Scenario
-    >>> scenario = Scenario.of([160, 4840], [100, 400], [True, False], [0.86, 0.02])
-    >>> false_alarms(scenario, [Limit("precision", 0.8, "at_least")], paths=200) < 0.05
-    True
-    """
-    return sum(alarms(scenario, limits, every=every, seed=seed, paths=paths, rounds=rounds))
-
-
 def alarms(
     scenario: Scenario,
     limits: Sequence[Limit],
