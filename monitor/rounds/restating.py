@@ -187,10 +187,11 @@ def _changed_labels(
     if request.truth:
         if rounds and not by_column:
             raise InputRefused(not_by_column_text(context.settings.name))
-        for round_id, answers in labels_in_column(context, by_column).items():
+        in_column, lost = labels_in_column(context, by_column)
+        for round_id, answers in in_column.items():
             events[round_id] += answers
         censuses, uncounted = recounted(context, by_column)
-        refused += uncounted
+        refused += [*lost, *uncounted]
     if request.without is not None:
         for round_id, withdrawn in withdrawn_labels(context, rounds, request.without).items():
             events[round_id] += withdrawn

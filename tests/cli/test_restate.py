@@ -62,6 +62,22 @@ def test_without_a_change_there_is_nothing_to_restate(filled):
     assert done.lines == ["nothing to restate: every number comes out as it is"]
 
 
+def test_a_truth_that_lost_the_rows_of_a_round_turns_none_of_its_labels(bare):
+    bare.predictions(days=8, rows=1600)
+    bare.predictions("truth.parquet", days=8, rows=1600)
+    column = COLUMN.replace("predictions", "truth").replace("}", ", missing_means: negative}")
+    bare.config(column)
+    bare.backfill(days=8)
+    bare.predictions("truth.parquet", days=8, rows=1600, mail_id="'other' || i")
+
+    done = restate(bare, "--truth", *WHY)
+
+    *refused, outcome = done.lines
+    assert (done.code, outcome) == (65, "nothing to restate: every number comes out as it is")
+    assert len(refused) == len(bare.as_json("rounds")["rounds"])
+    assert all("no item of the round has a row in the truth now" in line for line in refused)
+
+
 @pytest.mark.parametrize(
     ("words", "code", "why"),
     [

@@ -286,8 +286,8 @@ def restate(
     For closed rounds. They get a new version, and so do rounds that pool them; earlier versions
     stay readable, and all show who restated what, when and why. A restatement never fires, ends or
     revises an alert. With --labels, --truth or --without, the default is the rounds in which an
-    answer changes. Repeating the command changes nothing. Exit code 65 if a row of FILE was
-    refused.
+    answer changes. Repeating the command changes nothing. Exit code 65 if a row of FILE or
+    the new labels of a round were refused.
     """
     from monitor.rounds.restating import RestateRequest
     from monitor.rounds.restating import restate as restated

@@ -14,10 +14,11 @@ from monitor.domain.label_parts import AssignedLabeler
 from monitor.domain.labels import Statement, current_answers
 from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refusal, Task
 from monitor.presentation.restatements import not_an_annotator_text
-from monitor.rounds.censuses import changed_censuses
+from monitor.rounds.censuses import Recounts, changed_censuses
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.labels.collect import tasks_of_people
 from monitor.rounds.labels.endpoints import without_same_person
+from monitor.rounds.labels.lost_rows import without_lost_rows
 from monitor.storage.labels import label_store
 from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.rounds.round_store import Round
@@ -82,9 +83,10 @@ def labels_in_file(
 
 def labels_in_column(
     context: MonitorContext, rounds: Sequence[Round]
-) -> dict[int, list[LabelEvent]]:
-    """Read the truth as it is now; a row that is gone takes no answer back."""
+) -> tuple[dict[int, list[LabelEvent]], list[Refusal]]:
+    """Read the truth as it is now; a round that lost all rows there keeps its labels."""
     events: dict[int, list[LabelEvent]] = {}
+    refused: list[Refusal] = []
     for round_ in rounds:
         with context.database.read() as connection:
             tasks = label_store.all_tasks(connection, [round_.id])
@@ -92,11 +94,13 @@ def labels_in_column(
         for one in readers_of_columns(context, round_):
             own = {key: task for key, task in tasks.items() if task.part == one.part}
             with outside("collect"):
-                answers += one.labeler.collect(own, None).events
+                collected = one.labeler.collect(own, None)
+            answers += without_lost_rows(context, collected, recounts := Recounts()).events
+            refused += recounts.stale.values()
         events[round_.id] = [
             replace(event, at=None) for event in answers if event.kind is LabelKind.GIVEN
         ]
-    return events
+    return events, refused
 
 
 def recounted(
