@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 FIRST_ANALYSIS = 2**11  # proposals of the audit alone; powers of 2 keep Sobol points balanced
 PROPOSALS = 2**12  # proposals from where the first found weight
 POINTS = 2**12  # draws picked from them by weight
-METHOD = "corrected for label errors: posterior of labels and audit"
+METHOD = "posterior given labels and their sensitivity and specificity"
 
 FEWEST_SUPPORTED = 3.0
 """How many of the ``FIRST_ANALYSIS`` proposals of the audit alone the labels leave at least; with
