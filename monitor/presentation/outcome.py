@@ -99,7 +99,9 @@ def to_do_sentences(report: RoundReport) -> list[str]:
     elif report.evidence:
         sentences = [_watching(report)]
     else:
-        sentences = ["Nothing yet: limits are proposed once enough rounds have closed."]
+        sentences = [
+            "Nothing yet: limits are proposed once enough rounds have closed with all their labels."
+        ]
     return sentences
 
 

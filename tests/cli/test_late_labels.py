@@ -120,6 +120,20 @@ def test_labels_still_to_come_are_no_change_and_an_alert_has_numbers_of_the_roun
     assert re.search(r"Precision is 0.\d\d .* in this round alone, below its limit 0.99: ", page)
 
 
+def test_limits_are_proposed_once_the_labels_of_the_newest_round_are_there(bare):
+    labels_after(bare, late_days=9, matures="4d", limits=WHOLE)
+    bare.backfill(days=12)
+
+    early = bare.run("status").out
+    unread = bare.run_at(bare.now + timedelta(days=20), "status").out
+    labels_after(bare, late_days=9, matures="4d", later=20, limits=WHOLE)
+    bare.run_at(bare.now + timedelta(days=20), "run-once")
+    later = bare.run_at(bare.now + timedelta(days=20), "status").out
+
+    assert "proposed limits" not in early + unread
+    assert "proposed limits" in later
+
+
 @pytest.mark.parametrize("comes", [True, False])
 def test_a_round_is_final_once_its_labels_are_there_though_the_last_never_came(bare, comes):
     labels_after(bare, late_days=9, matures="4d", limits=WHOLE)

@@ -114,7 +114,7 @@ def estimate_round(
             *judge_evidence(evidence[-1], before, settings.limits),
         ],
         proposed_limits={}
-        if settings.limits.watched()
+        if settings.limits.watched() or not is_comparable(arrived)
         else propose_limits(
             [*earlier, now], launch, cells_to_pool(now.frame, settings.sample), seed=seed
         ),

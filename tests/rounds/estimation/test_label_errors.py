@@ -88,6 +88,15 @@ def test_corrected_rows_allow_for_labels_to_come_of_the_class_that_nobody_checks
     assert points == {(e.metric, e.estimand): pytest.approx(e.point) for e in expected}
 
 
+@pytest.mark.parametrize(("share", "proposed"), [(0.6, False), (0.97, True)])
+def test_no_limits_are_proposed_while_many_labels_count_as_negative_yet(share, proposed):
+    arrived = ArrivedShare(share, worth=200)
+
+    found = estimated([NOW] * 6, settings(), arrived=ClassAudits(arrived, arrived))
+
+    assert bool(found.proposed_limits) is proposed
+
+
 def test_checks_that_tell_nothing_leave_a_reason_in_place_of_numbers():
     rows = corrected(corrected_by(CheckCounts(2, 1, 2, 1)))
 
