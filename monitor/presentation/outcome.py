@@ -100,7 +100,8 @@ def to_do_sentences(report: RoundReport) -> list[str]:
         sentences = [_watching(report)]
     else:
         sentences = [
-            "Nothing yet: limits are proposed once enough rounds have closed with all their labels."
+            "Nothing yet: limits are proposed once enough rounds have closed and few labels are "
+            "still to come."
         ]
     return sentences
 

@@ -95,22 +95,17 @@ def proposed_limits(
 ) -> tuple[dict[str, float], int]:
     """Propose limits for a monitor that has none, by its latest rounds; ``last`` closed last.
 
-    With them come the missing answers of these rounds. Nothing if many labels were still to come
-    when the last closed, until a version counts them.
+    With them come the missing answers of these rounds. Nothing until these have most labels.
     """
     if settings.round.limits.bounds or last is None or last.history_id is None:
         return {}, 0
     # scipy takes half a second
     from monitor.rounds.estimation.estimate import propose_limits, unlabeled_of  # noqa: PLC0415
     from monitor.rounds.estimation.history import before_launch, cells_to_pool  # noqa: PLC0415
-    from monitor.rounds.estimation.label_errors import (  # noqa: PLC0415
-        arrived_shares,
-        is_comparable,
-    )
+    from monitor.rounds.estimation.label_errors import has_most_labels  # noqa: PLC0415
     from monitor.rounds.estimation.tally import Tally  # noqa: PLC0415
 
-    closed_at = last.closed_at or last.window.end
-    if not is_comparable(arrived_shares(last.settings, closed_at - last.window.end)):
+    if not has_most_labels(last):
         return {}, 0
     history = frame_store.read_history(connection, last.history_id)
     ids = [round_.id for round_ in round_store.closed_rounds(connection, history.id)]

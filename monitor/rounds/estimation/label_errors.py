@@ -191,6 +191,12 @@ def is_comparable(arrived: ClassAudits | None) -> bool:
     return arrived is None or 1 - arrived.least_share <= MOST_TO_COME
 
 
+def has_most_labels(round_: Round) -> bool:
+    """Whether a round closed with few labels still to come, or a later version counts them all."""
+    end = round_.window.end
+    return is_comparable(arrived_shares(round_.settings, (round_.closed_at or end) - end))
+
+
 def provisional_notices(arrived: ClassAudits | None) -> list[NoticeRow]:
     """Note that positive labels are still to come, for which the numbers of the round allow."""
     if arrived is None or 1 - arrived.least_share <= PROVISIONAL:

@@ -12,6 +12,7 @@ from monitor.domain.curve_rows import FEWEST_FOR_CURVES
 from monitor.domain.errors import InputRefused
 from monitor.domain.model import Stratum
 from monitor.rounds.estimation.curves import NoCurves, pooled_sample
+from monitor.rounds.estimation.label_errors import has_most_labels
 from monitor.stats.core.counts import Interval
 from monitor.stats.core.sample import ScoredSample
 from monitor.stats.curves import thresholds
@@ -86,9 +87,12 @@ def propose(connection: Connection, round_: Round, count: int, goal: Goal) -> Pr
     """Find the threshold that reaches a goal by a closed round and up to ``count - 1`` before it.
 
     Raises `InputRefused` if the rounds have no scores, no threshold, a judge, other strata than
-    the newest, or too few labels; or if their traffic is within a capacity anyway.
+    the newest, too few labels, or many still to come; or if a capacity is above their traffic.
     """
     rounds = _rounds(connection, round_, count)
+    if young := next((each for each in rounds if not has_most_labels(each)), None):
+        message = f"many labels of round {young.number} are still to come; take an earlier round"
+        raise _refused(round_, message)
     labels = read_all_labels(connection, rounds)
     read = [(each, labels[each.id]) for each in rounds]
     _check(round_, [of_round for _, of_round in read])
