@@ -48,19 +48,6 @@ _CHECKED = 50  # items of each class of which pictures are tried
 _SHOWN = 3  # ids of each side
 _FEW = 0.5  # of a mature window's items; a truth with a row for each knows more
 
-_JUDGE_SECONDS = 120.0
-_HINTS = {
-    "it answered 401": "is judge.key the right one?",
-    "it answered 403": "is judge.key the right one?",
-    "it answered 404": "is judge.url whole, without /chat/completions, and judge.model there?",
-    "the connection failed": "is judge.url right, and may this machine reach it?",
-    "malformed": 'a reply must be {"verdict": ...} with one value of judge.positive or .negative',
-    "it cannot be run": "judge.command starts with a program that may be run, from this folder",
-    "it ended with exit code": "run it by hand with an item as a JSON line",
-    "the model failed": "is it in MLflow, and does it take the columns of source.columns.show?",
-}
-"""What somebody can do about a fault, by how it begins."""
-
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
