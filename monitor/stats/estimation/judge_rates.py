@@ -15,11 +15,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy import special
 
 from monitor.stats.core.counts import Counts, Interval
 from monitor.stats.core.draws import credible_interval
 from monitor.stats.core.metrics import Matrix, metric
+from monitor.stats.core.quantiles import beta_quantiles
 from monitor.stats.estimation.cell_matrix import cell_matrix, weighted_matrix
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _with_noise_of_verdicts(drawn: Matrix, seed: int) -> Matrix:
     """
     yes, no = (float(np.max(each)) for each in (drawn.flagged, drawn.passed))
     u = (np.arange(np.size(drawn.tp)) + 0.5) / np.size(drawn.tp)
-    share = special.betaincinv(yes + 0.5, no + 0.5, np.random.default_rng(seed).permutation(u))
+    share = beta_quantiles(yes + 0.5, no + 0.5, np.random.default_rng(seed).permutation(u))
     of_yes, of_no = share * (yes + no) / max(yes, 1.0), (1 - share) * (yes + no) / max(no, 1.0)
     return Matrix(of_yes * drawn.tp, of_yes * drawn.fp, of_no * drawn.fn, of_no * drawn.tn)
 
