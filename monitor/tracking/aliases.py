@@ -31,8 +31,11 @@ _HINT = (
     "user who may READ the model"
 )
 _QUERY = "select version from registered_model_aliases where name = :model and alias = :alias"
-_TIMED = frozenset({"psycopg", "psycopg2", "pymysql", "mysqldb", "mysqlconnector"})
-"""Drivers of databases that take ``connect_timeout``."""
+_LIMITS = {
+    **dict.fromkeys(("psycopg", "psycopg2", "mysqlconnector"), ("connect_timeout",)),
+    **dict.fromkeys(("pymysql", "mysqldb"), ("connect_timeout", "read_timeout")),
+}
+"""Arguments of each driver that limit its waiting, in seconds."""
 
 _LONGEST = 400  # characters of an answer
 
@@ -90,10 +93,13 @@ class MlflowAliases:
             why = "there is no such file yet"
             raise self._no_answer(why)
         try:
-            is_timed = make_url(self._uri).get_driver_name() in _TIMED
-            limit = {"connect_timeout": math.ceil(self._seconds)} if is_timed else {}
-            engine = create_engine(self._uri, poolclass=NullPool, connect_args=limit)
+            driver = make_url(self._uri).get_driver_name()
+            limits = dict.fromkeys(_LIMITS.get(driver, ()), math.ceil(self._seconds))
+            engine = create_engine(self._uri, poolclass=NullPool, connect_args=limits)
             with outside("mlflow alias"), engine.connect() as connection:
+                if engine.dialect.name == "postgresql":
+                    limit = f"set local statement_timeout = {math.ceil(self._seconds * 1000)}"
+                    connection.exec_driver_sql(limit)
                 names = {"model": alias.model, "alias": alias.alias}
                 versions = set(connection.scalars(text(_QUERY), names))
         except ArgumentError as error:

@@ -9,6 +9,7 @@ import time
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import NullPool, create_engine, text
 
 from monitor.domain.errors import RegistryUnavailable
 from monitor.tracking import aliases as module
@@ -155,6 +156,18 @@ def test_a_database_that_does_not_answer_is_waited_for_once_and_not_for_long():
         took = time.monotonic() - began
 
     assert 1 < took < 5
+
+
+def test_a_table_that_an_upgrade_of_mlflow_locks_is_not_waited_for(postgres_url):
+    aliases = MlflowAliases(MlflowSettings(tracking_uri=postgres_url, timeout=timedelta(seconds=1)))
+    with create_engine(postgres_url, poolclass=NullPool).connect() as upgrade:
+        upgrade.execute(text("create table registered_model_aliases (name text)"))
+        upgrade.commit()
+        upgrade.execute(text("set idle_in_transaction_session_timeout = '10 s'"))
+        upgrade.execute(text("lock table registered_model_aliases"))
+
+        with pytest.raises(RegistryUnavailable, match="statement timeout"):
+            aliases.version_of("models:/mail@champion")
 
 
 def test_a_model_that_is_not_told_of_keeps_no_other_from_being_looked_up():
