@@ -30,8 +30,8 @@ _REMOVED = {
     "labeling.repeats": _PAGE_CONTROLS,
     "labeling.for": "write labeling as {flagged: ..., passed: ...}, a labeler under each",
     "labeling.audit": (
-        "people who check a column's labels measure its errors: write labeling as {flagged: ..., "
-        "passed: ..., checks: ...}, with `checks: N` in the column"
+        "people measure a column's label errors: write labeling as {flagged: ..., passed: ..., "
+        "checks: ...}, with `checks: N` in the column; for labels by people use `overlap`"
     ),
     "sample.segments": (
         "no labels go to the segment that looks worst; segments of source.columns.segments are "
