@@ -5,8 +5,8 @@
 
 The endpoint speaks the OpenAI chat protocol; its key is in the variable LLM_KEY. In the prompt,
 {subject} becomes the item's column of that name. Only a reply {"verdict": "yes"}, or "no", counts;
-every other item gets null, and people label it as without a judge. Rows that have a verdict
-already are not asked about again, so a second run asks about the others only.
+every other item gets null, and people label it as without a judge. Rows of the source that have a
+verdict already are not asked about: to try the others again, read judged.parquet.
 """
 
 import argparse
