@@ -152,7 +152,7 @@ def _inline(figure: bytes) -> Markup:
 def _number(report: RoundReport, metric: str) -> dict[str, str]:
     """Give what stands of a metric in large letters."""
     number = {"metric": metric, "limit": limit_signs(report, metric)}
-    row = best_row(report, metric)
+    row = best_row(report, metric) or report.shown(metric, "round")
     if row is None or row.point is None:
         return number | {"point": "?", "interval": NOT_ESTIMABLE, "basis": ""}
     basis = f"{BASES[row.basis]}{f', {WHATEVER}' if row.is_worst_case else ''}"

@@ -118,6 +118,7 @@ def test_labels_still_to_come_are_no_change_and_an_alert_has_numbers_of_the_roun
     bare.run("report", "--out", "last.html")
     page = (bare.folder / "last.html").read_text()
     assert re.search(r"Precision is 0.\d\d .* in this round alone, below its limit 0.99: ", page)
+    assert page.count('<p class="faint">this round alone</p>') == len(TRUTH)
 
 
 def test_limits_and_thresholds_are_proposed_once_the_labels_of_the_newest_round_are_there(bare):
