@@ -18,6 +18,7 @@ from scipy.stats import qmc
 from benchmarks.harness import Flags, Values, Whole
 from monitor.stats.core.beta_mixture import round_priors
 from monitor.stats.core.counts import Counts
+from monitor.stats.core.draws import drawn_sizes
 from monitor.stats.core.metrics import METRICS as FORMULAS
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.estimation.small_counts import small_count_caution
@@ -96,6 +97,10 @@ class FastRounds:
         strata = len(design.size)
         sobol = qmc.Sobol(2 * strata + 2, scramble=True, rng=seed).random(points) + 2.0**-31
         self.design, self.replicates, self.positive = design, len(positive), positive
+        uniforms = sobol[:, strata : 2 * strata]
+        self.sizes = np.hstack(
+            [drawn_sizes(design.size[each], uniforms[:, each]) for each in design.classes]
+        )
         self.index: list[Whole] = []
         self.rows: list[Values] = []
         for part, pick in zip(design.classes, (-2, -1), strict=True):
@@ -112,9 +117,9 @@ class FastRounds:
                 self.rows.append(self._items(h, counts, rates, sobol[:, strata + h]))
 
     def _items(self, h: int, counts: Whole, rates: Values, uniforms: Values) -> Values:
-        """Actual positives of a stratum among the window's items, or its size times the rate."""
+        """Actual positives of a stratum in the window, or a drawn size times the rate."""
         if self.design.rate is not None:
-            return np.asarray(rates * self.design.size[h])
+            return np.asarray(rates * self.sizes[:, h])
         left = int(self.design.size[h] - self.design.labeled[h])
         found = counts[:, np.newaxis].astype(np.float64)
         if left == 0:

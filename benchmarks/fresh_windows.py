@@ -3,7 +3,7 @@
 Each window of `items`, of which `flagged` are flagged on average, is drawn from one process, whose
 score cells a judge's verdict cuts (TPR and FPR; none without one). Precision is .85 and recall .75.
 `window` is the round alone about its own items, `rate` about the process, `pooled` the last of six
-rounds about the process.
+rounds about the process. `--bands` has 3 and 5 bands in place of cells, of 10 labels or more.
 
 `--alarms`: false alarms a year with both limits exactly at the process's values, where 1 is
 promised, and with limits on the judge at its own; then the share of drops of precision by 8 points
@@ -35,13 +35,13 @@ from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import Evidence, log_threshold
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.random_shares import log_e_path_of_shares
-from monitor.stats.estimation.cell_matrix import cell_matrix
+from monitor.stats.estimation.cell_matrix import matrix_draws
 from monitor.stats.estimation.judge_rates import judge_rates
 from monitor.stats.history.robust_mixture import with_robust_weight
 
 METRICS = ("precision", "recall")
 PRECISION, RECALL, DROP = 0.85, 0.75, 0.08
-CELLS = (8, 16)
+CELLS, BANDS, LEAST = (8, 16), (3, 5), 10
 QUIET, YEAR, WITHIN = 4, 52, (4, 12)
 POINTS = 2**9
 ROUNDS = 6
@@ -71,14 +71,18 @@ class Process:
     verdict: tuple[Verdict | None, ...]
     cell: Whole
     expected: Values
+    bands: bool
 
     @classmethod
-    def of(cls, setting: str, judge: str, precision: float = PRECISION) -> "Process":
+    def of(
+        cls, setting: str, judge: str, precision: float = PRECISION, *, bands: bool = False
+    ) -> "Process":
         """Make score cells of either class, each cut by a verdict where there is a judge."""
+        parts = BANDS if bands else CELLS
         items, flagged, labels = SETTINGS[setting]
         missed = precision * flagged * (1 / RECALL - 1) / (items - flagged)
         spread = 9.0 if judge == "score explains all" else 1.0
-        classes = zip((flagged, items - flagged), (precision, missed), CELLS, strict=True)
+        classes = zip((flagged, items - flagged), (precision, missed), parts, strict=True)
         share, rate = (
             np.concatenate(each)
             for each in zip(
@@ -92,14 +96,16 @@ class Process:
                 strict=True,
             )
         )
-        is_flagged = np.arange(sum(CELLS)) < CELLS[0]
-        cell, verdict = np.arange(sum(CELLS)), [None] * sum(CELLS)
+        is_flagged = np.arange(sum(parts)) < parts[0]
+        cell, verdict = np.arange(sum(parts)), [None] * sum(parts)
         if (says := JUDGES[judge]) is not None:
             share, rate, is_flagged, cell, verdict = _cut(share, rate, is_flagged, *says)
         size = np.rint(share * items).clip(1)
         inside = np.clip(rate, 1e-9, 1 - 1e-9)
         expected = expected_sizes(size, is_flagged, inside, labels=labels, share=0.25)
-        return cls(items, share, rate, is_flagged, tuple(verdict), cell, expected)
+        if bands:
+            expected = np.minimum(np.maximum(expected, LEAST), size)
+        return cls(items, share, rate, is_flagged, tuple(verdict), cell, expected, bands)
 
     @property
     def truth(self) -> Values:
@@ -166,6 +172,7 @@ def main(
     precision: float = PRECISION,
     alarms: bool = False,
     of_judge: bool = False,
+    bands: bool = False,
 ) -> None:
     """Print a line for each setting and judge; ``replicates`` are rounds, or half years."""
     kinds = "window    rate      pooled    half-widths of rate"
@@ -174,7 +181,7 @@ def main(
     print(f"{'items flagged labels, judge':38}{heads}")
     for setting in settings:
         for judge in judges:
-            process = Process.of(setting, judge, precision)
+            process = Process.of(setting, judge, precision, bands=bands)
             line_of = alarm_line if alarms else judge_line if of_judge else coverage_line
             print(f"{setting + ', ' + judge:38}{line_of(process, replicates)}", flush=True)
 
@@ -208,14 +215,16 @@ def coverage(process: Process, replicates: int, seed: int = 1) -> tuple[Values, 
     """Cover the window's own metrics, the process's, and the process's pooled, ``(3, 2)``."""
     rng, held, half = np.random.default_rng(seed), np.zeros((3, 2)), np.zeros(2)
     cells = process.cell if process.verdict[0] is not None else np.arange(len(process.cell))
+    cells_to_pool = None if process.bands else cells
     for _ in range(replicates):
         rounds = [process.drawn(rng) for _ in range(ROUNDS)]
         counts, own = rounds[-1]
         played = [each for each, _ in rounds]
+        alone = matrix_draws(counts, seed=1, points=POINTS, cells=not process.bands)
         ways: Sequence[tuple[Matrix, Values]] = (
-            (cell_matrix(counts, "window", seed=1, points=POINTS), own),
-            (cell_matrix(counts, "rate", seed=1, points=POINTS), process.truth),
-            (pooled_matrix(played, cells), process.truth),
+            (alone.of("window"), own),
+            (alone.of("rate"), process.truth),
+            (pooled_matrix(played, cells_to_pool), process.truth),
         )
         for i, (matrix, truth) in enumerate(ways):
             low, high = ends(matrix)
@@ -224,12 +233,12 @@ def coverage(process: Process, replicates: int, seed: int = 1) -> tuple[Values, 
     return held / replicates, half / replicates
 
 
-def pooled_matrix(rounds: Sequence[Counts], cells: Whole) -> Matrix:
+def pooled_matrix(rounds: Sequence[Counts], cells: Whole | None) -> Matrix:
     """Draw the matrix of the last of some rounds, as the monitor pools them.
 
-    ``cells`` are the score cells of the strata.
+    ``cells`` are the score cells of the strata; None if strata are bands.
     """
-    nothing, settings = np.zeros(len(cells), dtype=np.int64), Pooling()
+    nothing, settings = np.zeros_like(rounds[0].size), Pooling()
     counted = [Completed(each, nothing) for each in rounds]
     [state] = history_states(counted, None, settings, cells=cells, since=len(rounds) - 1)
     laws = (

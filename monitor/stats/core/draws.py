@@ -103,7 +103,8 @@ def _class_posterior(counts: Counts, members: Bools) -> BetaMixture:
 class Draws:
     """Joint draws of the rates, ``(points, H)``, the first ``flagged`` of them of flagged strata.
 
-    ``uniforms``, of the same shape and independent of ``rates``, are for the items not labeled.
+    ``uniforms``, of the same shape and independent of ``rates``, are for the items not labeled
+    (``window``) or for the shares of the strata (``rate``).
     """
 
     rates: Floats
@@ -111,14 +112,15 @@ class Draws:
     flagged: int
 
     def rate_matrix(self, size: Ints) -> Matrix:
-        r"""Matrix of the rates, the ``rate`` estimand: :math:`TP = \sum_+ N_h \pi_h` and so on."""
+        r"""Matrix of the rates, the ``rate`` estimand: :math:`TP = \sum_+ N_h \pi_h` and so on.
+
+        The shares of a class's strata are a draw of the process too, so each draw has its own
+        :math:`N_h`: Gamma variables with the counted sizes as means (by the cube of Wilson and
+        Hilferty, 1931), scaled to the items of the class, which are taken as counted.
+        """
         up, down = slice(None, self.flagged), slice(self.flagged, None)
-        return Matrix(
-            tp=self.rates[:, up] @ size[up],
-            fp=(1 - self.rates[:, up]) @ size[up],
-            fn=self.rates[:, down] @ size[down],
-            tn=(1 - self.rates[:, down]) @ size[down],
-        )
+        items = np.hstack([drawn_sizes(size[of], self.uniforms[:, of]) for of in (up, down)])
+        return self._summed(self.rates * items, (1 - self.rates) * items)
 
     def window_matrix(self, counts: Counts) -> Matrix:
         r"""Matrix of the very items in the window, the ``window`` estimand.
@@ -151,6 +153,16 @@ class Draws:
         if estimand == "rate":
             return self.rate_matrix(counts.size)
         return self.window_matrix(counts)
+
+
+def drawn_sizes(size: Ints, uniforms: Floats) -> Floats:
+    """Draw the sizes of one class's strata in the process, ``(points, H)``; they keep their sum."""
+    if len(size) == 1:
+        return np.broadcast_to(size.astype(np.float64), uniforms.shape)
+    some = np.maximum(size, 1)
+    root = 1 - 1 / (9 * some) + special.ndtri(uniforms) / (3 * np.sqrt(some))
+    drawn = size * np.maximum(root, 0.0) ** 3
+    return np.asarray(drawn * (size.sum() / np.maximum(drawn.sum(axis=1, keepdims=True), 1e-9)))
 
 
 def draw(

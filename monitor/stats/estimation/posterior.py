@@ -141,7 +141,9 @@ def estimates(
     Parameters
     ----------
     estimands
-        ``rate``: the rates behind the window, to pool and to compare with limits.
+        ``rate``: the rates behind the window, to pool and to compare with limits. The numbers of
+        flagged and passed items are taken as counted, so the interval of a prevalence does not
+        include how these numbers vary from window to window.
         ``window``: the window's own items, of which the labeled ones are known.
     posterior
         Distribution of the rates; this round's labels alone if not given.

@@ -141,9 +141,10 @@ def corrected_draws(
             else _part_draws([class_], class_audit, seed + index, points)
             for index, (class_, class_audit) in enumerate(audited)
         ]
+    rates = np.hstack([part.rates for part in parts])
     return CorrectedDraws(
-        rates=np.hstack([part.rates for part in parts]),
-        uniforms=np.empty((points, 0)),
+        rates=rates,
+        uniforms=np.random.default_rng(seed).random(rates.shape),
         flagged=int(counts.is_flagged.sum()),
         sensitivity=np.hstack([part.sensitivity for part in parts]),
         specificity=np.hstack([part.specificity for part in parts]),

@@ -15,6 +15,7 @@ from monitor.stats.core.draws import ESTIMANDS, JointPosterior, draw, round_post
 from monitor.stats.core.metrics import METRICS, Matrix
 from monitor.stats.core.reasons import EmptyClass, Undefined, UndefinedDraws, Unlabeled
 from monitor.stats.core.scaled_matrix import scaled_matrix
+from monitor.stats.design.double_sampling import ShareNoise
 from monitor.stats.estimation.posterior import (
     UNDEFINED_LIMIT,
     estimate,
@@ -141,6 +142,23 @@ def test_the_points_of_rates_and_window_are_those_of_the_scaled_matrix():
         assert {name: row.point for name, row in rows.items()} == pytest.approx(
             {name: float(metric(matrix)) for name, metric in METRICS.items()}, rel=1e-12
         )
+
+
+def test_draws_of_the_rate_have_the_noise_of_the_shares_of_bands():
+    size = np.array([60, 40, 100, 900, 300])
+    rates = np.array([0.1, 0.9, 0.01, 0.05, 0.6])
+    law = BetaMixture.single(1e9 * rates, 1e9 * (1 - rates))
+    known_rates = JointPosterior(
+        *(BetaMixture(law.weight, law.alpha[:, of], law.beta[:, of]) for of in ([0, 1], [2, 3, 4]))
+    )
+
+    matrix = draw(known_rates, seed=1).rate_matrix(size)
+
+    for positive, of in ((matrix.tp, slice(2)), (matrix.fn, slice(2, None))):
+        noise = ShareNoise.of(None, size[of]).variance(rates[of])
+        assert positive.mean() == pytest.approx(size[of] @ rates[of], rel=0.005)
+        assert positive.var() == pytest.approx(noise, rel=0.03)
+    assert matrix.flagged == pytest.approx(100)
 
 
 def test_where_no_positive_was_seen_recall_is_the_posterior_mean():
