@@ -184,8 +184,10 @@ def headline_text(
         text = "; ".join(beyond)
         return text if status is Status.OK else f"{status.upper()}; {text}"
     if LimitState.UNCLEAR in worst and status is Status.OK:
-        unclear = [each.evidence.metric for each in comparisons if each.state is LimitState.UNCLEAR]
-        return f"no alert, unclear whether {' and '.join(unclear)} keeps its limit"
+        unclear = [each.evidence for each in comparisons if each.state is LimitState.UNCLEAR]
+        metrics = list(dict.fromkeys(row.metric.replace("_", " ") for row in unclear))
+        limits = "keeps its limit" if len(metrics) == 1 else "keep their limits"
+        return f"no alert, unclear whether {' and '.join(metrics)} {limits}"
     return status.upper()
 
 

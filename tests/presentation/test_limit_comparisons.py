@@ -80,6 +80,10 @@ def test_the_headline_is_the_worst_of_the_limits():
     assert headline_text(Status.OK, [kept, unclear]) == (
         "no alert, unclear whether recall keeps its limit"
     )
+    rate = compare_limit(limit(metric="judge_tpr"), [], alerting=False)
+    assert headline_text(Status.OK, [unclear, rate, unclear]) == (
+        "no alert, unclear whether recall and judge tpr keep their limits"
+    )
     assert headline_text(Status.OK, [kept, unclear, under]) == (
         "recall is under its limit 0.45 (not yet an alert)"
     )
