@@ -115,13 +115,14 @@ def closing_line(
 ) -> str:
     """Return the sentence that a round closes soon, and what its items without an answer become.
 
-    >>> closing_line(3, timedelta(hours=2), missing=9, missing_means="negative")
-    'round 3 closes in 2 h; 9 items without a row are negative then (missing_means: negative)'
+    >>> closing_line(3, timedelta(hours=2), missing=1, missing_means="negative")
+    'round 3 closes in 2 h; 1 item without a row is negative then (missing_means: negative)'
     """
     begin = f"round {number} closes in {span_text(remaining)}"
-    if missing_means == "negative":
-        return f"{begin}; {missing} items without a row are negative then (missing_means: negative)"
     verb = "is" if missing == 1 else "are"
+    if missing_means == "negative":
+        items = f"{plural(missing, 'item')} without a row {verb}"
+        return f"{begin}; {items} negative then (missing_means: negative)"
     return f"{begin}; {plural(missing, 'answer')} {verb} still missing"
 
 
