@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.drift import DESIGNS, METRICS, at_limits, drawn_from_population, level, rates_at
 from benchmarks.harness import Values, Whole
-from monitor.stats.detection.delay import detection, false_alarms
+from monitor.stats.detection.delay import alarms, detection
 from monitor.stats.detection.half_space import Limit, half_space
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.detection.simulated_paths import Paths, RoundStrata
@@ -70,7 +70,7 @@ def show_block(monitors: int, paths: int) -> None:
     at = [Limit("precision", precision, "at_least"), Limit("recall", recall, "at_least")]
     below = [Limit("precision", precision - 0.03, "at_least")]
     for name, every in (("each", YEAR), ("the block", YEAR * monitors)):
-        alarms = monitors * false_alarms(scenario, at, every=every, paths=paths)
+        false = monitors * sum(alarms(scenario, at, every=every, paths=paths))
         found = [
             detection(
                 scenario, scenario.dropped("precision", drop), below, every=every, paths=paths
@@ -80,7 +80,7 @@ def show_block(monitors: int, paths: int) -> None:
         shown = ", ".join(
             f"-{drop:.0%} {share:.2f}" for drop, share in zip(DROPS, found, strict=True)
         )
-        print(f"{name:10} promises: {alarms:6.2f} false alarms a year; in 4 rounds {shown}")
+        print(f"{name:10} promises: {false:6.2f} false alarms a year; in 4 rounds {shown}")
 
 
 def scenario_of(name: str) -> Scenario:

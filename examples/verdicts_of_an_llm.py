@@ -30,12 +30,14 @@ FORM = (
 )
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 BUSY = {408, 425, 429, 500, 502, 503, 504}
+WRONG_FOR_ALL = {401, 403, 404, 405}
 TRIES = 4
 
 
-def verdict_of(reply: str) -> str | None:
-    """Return yes or no; None for any other reply."""
+def verdict_of(answer: str) -> str | None:
+    """Return the yes or no in an endpoint's answer; None for any other answer."""
     try:
+        reply = json.loads(answer)["choices"][0]["message"]["content"]
         value = json.loads(reply)[COLUMN]
     except (ValueError, LookupError, TypeError):
         return None
@@ -52,8 +54,9 @@ def ask(client: httpx.Client, model: str, question: str, pause: float) -> str | 
         except httpx.TransportError:
             answer = None
         if answer is not None and answer.status_code not in BUSY:
-            answer.raise_for_status()  # the address, the key or the model is wrong
-            return verdict_of(answer.json()["choices"][0]["message"]["content"])
+            if answer.status_code in WRONG_FOR_ALL:
+                answer.raise_for_status()
+            return verdict_of(answer.text)  # one item may be too long, and others were paid for
         time.sleep(pause * 2**attempt)
     return None
 

@@ -21,6 +21,7 @@ SUBJECTS = [
     "it's a {prize}",
     "say nothing",
     "busy",
+    "much too long",
 ]
 CONFIG = """\
 store: sqlite:///store.db
@@ -51,6 +52,9 @@ def endpoint():
             assert self.headers["authorization"] == "Bearer secret"
             if text.endswith("busy") and asked.count(text) == 1:
                 self.answer(429, b"later")
+                return
+            if text.endswith("too long"):
+                self.answer(400, b"{}")
                 return
             verdict = json.dumps({"verdict": "yes" if "prize" in text else "no"})
             content = "I cannot tell" if text.endswith("nothing") else verdict
@@ -84,7 +88,7 @@ def verdicts(path):
 def predictions(tmp_path):
     (tmp_path / "prompt.txt").write_text("Is this spam? {subject}")
     at = pd.Timestamp("2025-03-01 12:00", tz="UTC")
-    rows = pd.DataFrame({"id": range(6), "subject": SUBJECTS, "score": 0.5, "at": at})
+    rows = pd.DataFrame({"id": range(len(SUBJECTS)), "subject": SUBJECTS, "score": 0.5, "at": at})
     rows.to_parquet(tmp_path / "predictions.parquet")
 
 
@@ -95,11 +99,11 @@ def test_each_row_gets_its_verdict_and_a_second_run_asks_about_the_others_only(t
         second = fill(tmp_path, url, "judged.parquet", "judged.parquet")
 
     assert verdicts(tmp_path / "judged.parquet") == [
-        *(("yes",), ("no",), ("yes",), ("yes",), (None,), ("no",))
+        *(("yes",), ("no",), ("yes",), ("yes",), (None,), ("no",), (None,))
     ]
-    assert first == "asked about 6 rows: 3 yes, 2 no, 1 without a verdict\n"
-    assert second == "asked about 1 rows: 0 yes, 0 no, 1 without a verdict\n"
-    assert (before, len(asked)) == (7, 8)  # one was asked twice, since the endpoint was busy
+    assert first == "asked about 7 rows: 3 yes, 2 no, 2 without a verdict\n"
+    assert second == "asked about 2 rows: 0 yes, 0 no, 2 without a verdict\n"
+    assert (before, len(asked)) == (8, 10)  # one was asked twice, since the endpoint was busy
     assert "Is this spam? it's a {prize}" in asked
 
 

@@ -106,7 +106,7 @@ def people_sentence(context: MonitorContext, rounds: Sequence[Round] = ()) -> st
     """
     from monitor.rounds.labels.collect import unanswered
 
-    items = len(unanswered(context)) + len(unanswered(context, slot=2))
+    items = len(unanswered(context))
     if not items:
         return None
     deadlines = [at for round_ in rounds if (at := round_.people_deadline) is not None]

@@ -106,8 +106,8 @@ def _retire(context: MonitorContext, round_: Round) -> None:
         label_store.forget_payloads(connection, round_.id, first_version=round_.first_version)
 
 
-def unanswered(context: MonitorContext, slot: int = 1) -> list[Task]:
-    """Tasks of open rounds for people that have no answer yet: first copies, or second ones."""
+def unanswered(context: MonitorContext, slot: int | None = None) -> list[Task]:
+    """Tasks of open rounds that no person has answered yet: all, first copies, or second ones."""
     with context.database.read() as connection:
         rounds = round_store.find_rounds(
             connection, context.settings.name, states=(RoundState.LABELING,)
@@ -115,7 +115,9 @@ def unanswered(context: MonitorContext, slot: int = 1) -> list[Task]:
         tasks = tasks_of_people(connection, context, rounds)
         answered = overlap_store.answered_tasks(connection, [round_.id for round_ in rounds])
     return [
-        task for key, task in tasks.items() if max(task.slot, 1) == slot and key not in answered
+        task
+        for key, task in tasks.items()
+        if slot in (None, max(task.slot, 1)) and key not in answered
     ]
 
 
