@@ -30,6 +30,7 @@ _HINT = (
     "; set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN, for a "
     "user who may READ the model"
 )
+_STATEMENT_LIMIT = "select set_config('statement_timeout', :milliseconds, true)"
 _QUERY = "select version from registered_model_aliases where name = :model and alias = :alias"
 _LIMITS = {
     **dict.fromkeys(("psycopg", "psycopg2", "mysqlconnector"), ("connect_timeout",)),
@@ -98,8 +99,8 @@ class MlflowAliases:
             engine = create_engine(self._uri, poolclass=NullPool, connect_args=limits)
             with outside("mlflow alias"), engine.connect() as connection:
                 if engine.dialect.name == "postgresql":
-                    limit = f"set local statement_timeout = {math.ceil(self._seconds * 1000)}"
-                    connection.exec_driver_sql(limit)
+                    limit = {"milliseconds": str(math.ceil(self._seconds * 1000))}
+                    connection.execute(text(_STATEMENT_LIMIT), limit)
                 names = {"model": alias.model, "alias": alias.alias}
                 versions = set(connection.scalars(text(_QUERY), names))
         except ArgumentError as error:
