@@ -221,6 +221,7 @@ def test_what_mlflow_imports_to_list_its_evaluators_loads_little_of_ours():
             *("monitor.domain", "monitor.domain.errors", "monitor.domain.masking"),  # it raises
             "monitor.plugins",
             "monitor.plugins.evaluator",
+            "monitor.plugins.evaluator.design",
             "monitor.plugins.evaluator.plugin",
         ]
     )
