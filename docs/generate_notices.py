@@ -1,4 +1,4 @@
-"""Writes what on-call sees into docs/operations.md: `python docs/generate_notices.py`.
+"""Writes what on-call sees into docs/operations/on-call.md: `python docs/generate_notices.py`.
 
 Plays three incidents with stand-ins for predictions, labelers and sinks and its own clock; the
 rounds, estimates, notices and pages are the program's. A test fails when the file is not current.
@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import structlog
 from sqlalchemy import update
 from structlog.testing import capture_logs
 
@@ -27,10 +26,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from monitor.cli.views.status_page import echo_overview, with_links
 from monitor.domain.errors import DeliveryFailed, SourceRefused
 from monitor.domain.model import Effect, EffectKind
-from monitor.hooks.context import HookContext, read_notice
-from monitor.hooks.log import LogHandler, LogSettings
+from monitor.hooks.context import read_notice
 from monitor.hooks.webhook import notice_body
-from monitor.plugins.hooks.alertmanager import AlertmanagerSettings, as_alert
 from monitor.rounds.delivery import deliver
 from monitor.rounds.status import overviews
 from monitor.storage import schema
@@ -39,11 +36,10 @@ from monitor.storage.tables import store
 from monitor.tracking.links import round_link
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
 
-OUT = Path(__file__).parent / "operations.md"
+OUT = Path(__file__).parent / "operations" / "on-call.md"
 BEGIN, END = "<!-- notices: begin -->", "<!-- notices: end -->"
 STORE = "6f1c0a9e-0000-4000-8000-000000000000"
 MLFLOW = "http://mlflow.example.org:5000"
-ALERTMANAGER = AlertmanagerSettings(kind="alertmanager", url="https://alerts.example.org")
 
 
 def link(notice: Any) -> str | None:
@@ -113,31 +109,9 @@ def block(text: str, kind: str = "text") -> str:
     return f"```{kind}\n{text.rstrip()}\n```\n"
 
 
-def log_line(payload: dict[str, Any]) -> str:
-    """Write a notice as the log has it, without the time."""
-    printed = io.StringIO()
-    logger = structlog.wrap_logger(
-        structlog.PrintLogger(printed),
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.LogfmtRenderer(key_order=["level", "event"]),
-        ],
-    )
-    effect = Effect(1, "", EffectKind.NOTICE, "log", "mail-travel", payload, 1)
-    LogHandler(LogSettings(), HookContext("log", link=link), logger).deliver(effect)
-    return printed.getvalue()
-
-
 def webhook(payload: dict[str, Any]) -> str:
     """Write a notice as a webhook posts it."""
     return json.dumps(json.loads(notice_body(read_notice(payload, link))), indent=2)
-
-
-def alertmanager(incident: Incident, payload: dict[str, Any]) -> str:
-    """Write a notice as Alertmanager receives it."""
-    return json.dumps(
-        as_alert(read_notice(payload, link), ALERTMANAGER, incident.scene.now), indent=2
-    )
 
 
 def drop(incident: Incident) -> list[str]:
@@ -151,12 +125,8 @@ def drop(incident: Incident) -> list[str]:
         "### An alert: precision fell\n",
         "`pr-monitor status`:\n",
         block(incident.status()),
-        "The log, one line:\n",
-        block(log_line(payload)),
         "A webhook:\n",
         block(webhook(payload), "json"),
-        "Alertmanager:\n",
-        block(alertmanager(incident, payload), "json"),
     ]
 
 
@@ -174,8 +144,6 @@ def stale(incident: Incident) -> list[str]:
     scene.run()
     incident.sinks["mlflow"].error = DeliveryFailed(f"MLflow at {MLFLOW} does not answer")
     incident.deliver()
-    payload = incident.sinks["ops"].told("round.abandoned")
-    ended = incident.status()
     with capture_logs(), suppress(SourceRefused):
         scene.run(3)
     incident.deliver()
@@ -183,11 +151,8 @@ def stale(incident: Incident) -> list[str]:
         "### A stale round: labels, predictions or MLflow are missing\n",
         "`pr-monitor status` while nobody has answered and the deadline comes near:\n",
         block(near),
-        "When the deadline has passed the round is abandoned and the hooks are notified:\n",
-        block(webhook(payload), "json"),
-        "`pr-monitor status` then; MLflow is down too, which delays no alert:\n",
-        block(ended),
-        "And when the next window holds no predictions, while there is time to bring them:\n",
+        "Later the round has ended without an estimate, the next window holds no predictions, and MLflow\n"
+        "is down, which delays no alert:\n",
         block(incident.status()),
     ]
 
@@ -205,9 +170,8 @@ def dead_hook(incident: Incident) -> list[str]:
         incident.scene.now += timedelta(hours=5)
     return [
         "### A dead hook\n",
-        "The alert has reached `pager`; `ops` has not taken it, and `pager` is notified of that:\n",
-        block(webhook(incident.sinks["pager"].told("delivery.dead")), "json"),
-        "`pr-monitor status`:\n",
+        "The alert has reached `pager`; `ops` has not taken it. `pager` is notified of that (`delivery.dead`), and\n"
+        "`pr-monitor status` says:\n",
         block(incident.status()),
     ]
 

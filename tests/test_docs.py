@@ -208,7 +208,7 @@ def test_the_page_about_statistics_holds_every_public_function_with_its_example(
 
 
 def test_the_examples_of_notices_are_current_and_say_what_how_sure_what_changed_and_what_to_do():
-    text = page("operations")
+    text = page("on-call")
     current = generator("generate_notices")["page"]
     alert = text.split("### An alert", 1)[1].split("### A stale round", 1)[0]
 

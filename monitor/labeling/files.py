@@ -34,7 +34,7 @@ class FilesSettings(Labeling):
     """Where task files go and filled ones come back (``<folder>/filled``).
 
     A round keeps the folder that its tasks went to; filled files in a folder that is named later
-    count for it as well (docs/operations.md). ``question``, one that "yes" and "no" answer, heads
+    count for it too. ``question``, one that "yes" and "no" answer, heads
     the answers; what comes back may be in any of the formats (docs/how-to/label-files.md).
     """
 
