@@ -179,8 +179,7 @@ def _time_parts(timer: Timer, context: MonitorContext) -> None:
         for name, member in vars(owner).items():
             if not name.startswith("_") and type(member).__name__ == "function":
                 timer.wrap(owner, name, part)
-    timer.wrap(versions, "_estimated", "estimates")
-    timer.wrap(versions, "_shown", "estimates")
+    timer.wrap(versions, "estimate_batch", "estimates")
 
 
 class Mlflow:

@@ -36,13 +36,10 @@ from monitor.rounds.claims import claimed
 from monitor.rounds.classes import publish_classes
 from monitor.rounds.closing import retried
 from monitor.rounds.context import MonitorContext
-from monitor.rounds.estimation.alerts import read_stored_readings
-from monitor.rounds.estimation.batch import write_readings, write_versions
 from monitor.rounds.estimation.batch_estimates import estimate_batch
 from monitor.rounds.estimation.reading import read_batch
-from monitor.rounds.estimation.supplements import read_supplements
 from monitor.rounds.estimation.tally import classes_without_label
-from monitor.rounds.estimation.types import BatchEvidence, HistoryBatch
+from monitor.rounds.estimation.types import HistoryBatch, Member
 from monitor.rounds.labels.new_labels import (
     NewAnswers,
     NewLabels,
@@ -57,9 +54,9 @@ from monitor.rounds.labels.new_labels import (
 from monitor.rounds.reporting.concerns import note_missing
 from monitor.storage.labels import census_store, label_store
 from monitor.storage.labels.round_labels import RoundLabels
-from monitor.storage.results import alert_store, estimate_store, restatement_store
+from monitor.storage.results import estimate_store, restatement_store
 from monitor.storage.results.restatement_store import read_restated
-from monitor.storage.rounds import round_claims, round_store, round_transitions
+from monitor.storage.rounds import round_store, round_transitions
 from monitor.storage.rounds.round_claims import Claim
 from monitor.storage.rounds.round_store import Round
 
@@ -289,76 +286,67 @@ def _publish(
         ]
     if not changes.rounds and all(_same(each.before, each.after) for each in outcome):
         return []
-    if dry_run:
-        return outcome
-    supplements = read_supplements(context.database, batch, restating=own)
-    now = context.clock()
-    due = batch.affected[0]
-    with context.database.write() as connection:
-        round_claims.hold(connection, claim)
-        write_versions(connection, batch, estimates, supplements)
-        _write(connection, request, batch, own, changes, now)
-        if request.truth:
-            _freeze_columns(context, connection, batch, own)
-        readings = read_stored_readings(connection, batch.affected)
-        write_readings(connection, batch.affected, readings)
-        for member in batch.affected:
-            if member.round.id in own:
-                note_missing(connection, member.round, member.tally, now)
-        alerts = alert_store.find_alerts(connection, monitor=due.round.monitor)
-        batch = replace(batch, restated=read_restated(connection, monitor_id=due.round.monitor_id))
-        reason = restated_reason(due.version, request.by, request.why)
-        evidence = BatchEvidence(readings, alerts=alerts)
-        versions.publish(connection, batch, estimates, supplements, evidence, reason, now)
+    if not dry_run:
+        reason = restated_reason(batch.affected[0].version, request.by, request.why)
+        step = _Restatement(
+            claim, reason, restated=own, context=context, request=request, changes=changes
+        )
+        versions.commit_version(context, batch, estimates, step)
     return outcome
 
 
-def _write(
-    connection: Connection,
-    request: RestateRequest,
-    batch: HistoryBatch,
-    own: set[int],
-    changes: NewAnswers,
-    now: datetime,
-) -> None:
-    """Store the new labels and who restated what, and make the new versions the latest ones."""
-    label_store.insert_rows(connection, [row for rows in changes.rows.values() for row in rows])
-    for round_id, censuses in sorted(changes.censuses.items()):
-        for part, census in censuses.items():
-            census_store.write_census(connection, round_id, part, census, now)
-            label_store.raise_label_revision(connection, round_id)
-    restatement_store.add_restatement(
-        connection,
-        batch.affected[0].round.monitor_id,
-        at=now,
-        by=request.by,
-        reason=request.why,
-        versions=[
-            (each.round.id, each.version, each.round.version, each.round.id in own)
-            for each in batch.affected
-        ],
-    )
-    named = [member for member in batch.affected if member.round.id in own]
-    for member in named:
-        reason = restated_reason(member.version, request.by, request.why)
-        round_transitions.note_event(connection, member.round, reason, now)
-    # Storing labels raises it; whatever else came in meanwhile is still to count.
-    revisions = [
-        (each.round.id, each.round.label_revision + changes.revisions(each.round.id))
-        for each in named
-    ]
-    latest = [(each.round.id, each.version, each.tally.answers.too_few) for each in batch.affected]
-    restatement_store.set_versions(connection, latest, revisions)
+@dataclass(frozen=True, kw_only=True)
+class _Restatement(versions.Step):
+    """Evidence and alerts stay as they are, even if labels changed."""
 
+    context: MonitorContext
+    request: RestateRequest
+    changes: NewAnswers
 
-def _freeze_columns(
-    context: MonitorContext, connection: Connection, batch: HistoryBatch, own: set[int]
-) -> None:
-    """Let restated rounds read their late labels as they were restated."""
-    for round_ in (member.round for member in batch.affected if member.round.id in own):
-        labeling = with_columns_of(round_.settings.labeling, context.settings.round.labeling)
-        settings = round_.settings.model_copy(update={"labeling": labeling})
-        round_transitions.replace_settings(connection, round_.id, settings)
+    def counted_revision(self, member: Member) -> int | None:
+        """Return the revision that storing the labels leads to; labels that came meanwhile wait."""
+        round_ = member.round
+        if round_.id not in self.restated:
+            return None
+        return round_.label_revision + self.changes.revisions(round_.id)
+
+    def record(self, connection: Connection, batch: HistoryBatch, now: datetime) -> HistoryBatch:
+        """Store the new labels, and who restated what."""
+        label_store.insert_rows(
+            connection, [row for rows in self.changes.rows.values() for row in rows]
+        )
+        for round_id, censuses in sorted(self.changes.censuses.items()):
+            for part, census in censuses.items():
+                census_store.write_census(connection, round_id, part, census, now)
+                label_store.raise_label_revision(connection, round_id)
+        monitor_id = batch.affected[0].round.monitor_id
+        restatement_store.add_restatement(
+            connection,
+            monitor_id,
+            at=now,
+            by=self.request.by,
+            reason=self.request.why,
+            versions=[
+                (each.round.id, each.version, each.round.version, each.round.id in self.restated)
+                for each in batch.affected
+            ],
+        )
+        for member in batch.affected:
+            if member.round.id in self.restated:
+                self._record_own(connection, member, now)
+        return replace(batch, restated=read_restated(connection, monitor_id=monitor_id))
+
+    def _record_own(self, connection: Connection, member: Member, now: datetime) -> None:
+        """Note it with the round, which reads late labels as it was restated from now on."""
+        round_ = member.round
+        reason = restated_reason(member.version, self.request.by, self.request.why)
+        round_transitions.note_event(connection, round_, reason, now)
+        if self.request.truth:
+            columns = self.context.settings.round.labeling
+            labeling = with_columns_of(round_.settings.labeling, columns)
+            settings = round_.settings.model_copy(update={"labeling": labeling})
+            round_transitions.replace_settings(connection, round_.id, settings)
+        note_missing(connection, round_, member.tally, now)
 
 
 def _same(before: Sequence[EstimateRow], after: Sequence[EstimateRow]) -> bool:

@@ -1,36 +1,42 @@
-"""Closing and correcting: counts, estimates, evidence, alert moves and effects in one go.
+"""Versions of a round: counts, estimates, evidence, alert moves and effects in one transaction.
 
 A batch is computed from one state of the store and written only if the history is still in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from monitor.domain.alerting import AlertState
+from monitor.domain.alerting import AlertState, StoredAlert
 from monitor.domain.state import RoundState
 from monitor.presentation.alerts import early_text
 from monitor.presentation.moves import corrected_reason
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation.alerts import (
+    Readings,
     after_moves,
     correct_evidence,
     find_disputes,
     fire_early,
     freeze_evidence,
+    read_stored_readings,
 )
-from monitor.rounds.estimation.batch import set_versions, write_readings, write_versions
 from monitor.rounds.estimation.batch_estimates import estimate_batch
 from monitor.rounds.estimation.curves import inverted_order
 from monitor.rounds.estimation.evidence import classifier_evidence, recovery_rows
 from monitor.rounds.estimation.history import before_launch
 from monitor.rounds.estimation.reading import evidence_tallies, read_batch
-from monitor.rounds.estimation.supplements import Supplements, is_as_stored, read_supplements
-from monitor.rounds.estimation.types import BatchEvidence, Estimates, HistoryBatch
+from monitor.rounds.estimation.supplements import (
+    Supplements,
+    is_as_stored,
+    read_supplements,
+    write_supplements,
+)
+from monitor.rounds.estimation.types import BatchEvidence, Estimates, HistoryBatch, Member
 from monitor.rounds.reporting.concerns import (
     INVERTED,
     note,
@@ -45,13 +51,182 @@ from monitor.rounds.reporting.enqueue import (
     enqueue_ended,
 )
 from monitor.storage.labels.round_labels import RoundLabels
-from monitor.storage.results import alert_store, concern_store, estimate_store
+from monitor.storage.queries import VersionId
+from monitor.storage.results import alert_store, concern_store, estimate_store, evidence_store
+from monitor.storage.results.past_counts import write_packed
 from monitor.storage.rounds import round_claims, round_transitions
 from monitor.storage.rounds.round_claims import Claim
 from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+
+@dataclass(frozen=True)
+class Step:
+    """What gives a round a new version, and the later rounds of its history that pool it.
+
+    reason: Why the round has a new version.
+    concerns: Sentences by their kind, noted once alerts are known.
+    restated: Rounds, by id, whose labels were changed by people who may know the results.
+    """
+
+    claim: Claim
+    reason: str
+    concerns: Mapping[str, str] = field(default_factory=dict)
+    restated: Collection[int] = ()
+
+    def begin(self, connection: Connection, batch: HistoryBatch, now: datetime) -> HistoryBatch:  # noqa: ARG002
+        """Hold the round and write what stands before its version; returns the batch after that."""
+        round_claims.hold(connection, self.claim)
+        return batch
+
+    def counted_revision(self, member: Member) -> int | None:
+        """Return the label revision that a version counts; None if late labels still count."""
+        return member.round.label_revision
+
+    def record(self, connection: Connection, batch: HistoryBatch, now: datetime) -> HistoryBatch:  # noqa: ARG002
+        """Write what else belongs to the step; returns the batch after that."""
+        return batch
+
+    def evidence(
+        self,
+        connection: Connection,
+        batch: HistoryBatch,
+        estimates: Estimates,  # noqa: ARG002  of steps that read evidence
+        now: datetime,  # noqa: ARG002
+    ) -> BatchEvidence:
+        """Write the evidence of the versions and move alerts; here both stay as they were."""
+        alerts = alert_store.find_alerts(connection, monitor=batch.affected[0].round.monitor)
+        readings = read_stored_readings(connection, batch.affected)
+        evidence_store.write_readings(connection, _by_version(batch.affected, readings))
+        return BatchEvidence(readings, alerts=alerts)
+
+
+def commit_version(
+    context: MonitorContext, batch: HistoryBatch, estimates: Estimates, step: Step
+) -> None:
+    """Write all that a step changes: counts, estimates, evidence, alert moves, effects, or nothing.
+
+    Raises `RoundMoved` if somebody published into the history meanwhile.
+    """
+    supplements = read_supplements(context.database, batch, restating=step.restated)
+    now = context.clock()
+    with context.database.write() as connection:
+        batch = step.begin(connection, batch, now)
+        _write_versions(connection, batch, estimates, supplements, step)
+        batch = step.record(connection, batch, now)
+        evidence = step.evidence(connection, batch, estimates, now)
+        for kind, sentence in step.concerns.items():
+            note(connection, batch.affected[0].round, kind, sentence, now)
+        recoveries = recovery_rows(connection, batch, estimates, evidence.alerts)
+        evidence = replace(evidence, recoveries=recoveries)
+        enqueue(connection, batch, estimates, evidence, supplements, step.reason, now)
+
+
+def _write_versions(
+    connection: Connection,
+    batch: HistoryBatch,
+    estimates: Estimates,
+    supplements: Mapping[int, Supplements],
+    step: Step,
+) -> None:
+    """Store what versions count and estimate, and make them the latest of their rounds."""
+    # Whoever computed from an older state of the history stops here.
+    estimate_store.claim_history(connection, batch.history.id, batch.history.revision)
+    members = {(member.round.id, member.version): member for member in batch.affected}
+    tallies = {key: member.tally.strata for key, member in members.items()}
+    estimate_store.write_counts(connection, tallies)
+    write_packed(connection, batch.past, tallies)
+    estimate_store.write_estimates(connection, {key: estimates[key[0]].rows for key in members})
+    for (round_id, version), member in members.items():
+        write_supplements(connection, round_id, version, supplements[round_id])
+        estimate_store.set_version(
+            connection,
+            round_id,
+            version,
+            estimated_revision=step.counted_revision(member),
+            partial=member.tally.answers.too_few,
+        )
+
+
+def _corrected(
+    connection: Connection,
+    batch: HistoryBatch,
+    members: Sequence[Member],
+    estimates: Estimates,
+    alerts: Sequence[StoredAlert],
+    now: datetime,
+) -> BatchEvidence:
+    readings, moves = correct_evidence(
+        connection, members, estimates, alerts, now, restated=batch.unrestated
+    )
+    evidence_store.write_readings(connection, _by_version(members, readings))
+    return BatchEvidence(readings, moves, after_moves(alerts, moves))
+
+
+def _by_version(
+    members: Sequence[Member], readings: Mapping[int, Readings]
+) -> dict[VersionId, Readings]:
+    return {(each.round.id, each.version): readings[each.round.id] for each in members}
+
+
+class _Closing(Step):
+    def begin(self, connection: Connection, batch: HistoryBatch, now: datetime) -> HistoryBatch:
+        """Move the round, with its first version."""
+        due = batch.affected[0]
+        # A clock that is behind does not shorten the time for late labels.
+        until = max(now, due.round.slot) + due.round.settings.late_labels
+        end: dict[str, Any] = {"closed_at": now, "labels_until": until}
+        before, after = RoundState.LABELING, RoundState.CLOSED
+        reason = self.reason
+        round_transitions.move(connection, self.claim, before, after, reason=reason, now=now, **end)
+        return batch.with_due(replace(due.round, state=after, reason=None, **end))
+
+    def record(self, connection: Connection, batch: HistoryBatch, now: datetime) -> HistoryBatch:
+        """Note what is missing or disputed; no such concern can stand from before the closing."""
+        due = batch.affected[0]
+        if disputes := find_disputes(due, batch.labels[due.round.id]):
+            note_disputes(connection, due.round, disputes, now)
+        if due.tally.answers.too_few:
+            note_missing(connection, due.round, due.tally, now)
+        return batch
+
+    def evidence(
+        self, connection: Connection, batch: HistoryBatch, estimates: Estimates, now: datetime
+    ) -> BatchEvidence:
+        """Freeze the evidence of the round, which may fire; correct the evidence of later ones."""
+        due, *later = batch.affected
+        alerts = alert_store.find_alerts(connection, monitor=due.round.monitor)
+        own = estimates[due.round.id]
+        readings, moves = freeze_evidence(connection, due.round, own, alerts, now)
+        # Stored before the rounds after it are corrected: an alert that it fires is read there.
+        evidence_store.write_readings(connection, {(due.round.id, due.version): readings})
+        alerts = after_moves(alerts, moves)
+        rest = _corrected(connection, batch, later, estimates, alerts, now)
+        of_all = {due.round.id: readings, **rest.readings}
+        return replace(rest, readings=of_all, moves=[*moves, *rest.moves])
+
+
+class _Correction(Step):
+    def begin(self, connection: Connection, batch: HistoryBatch, now: datetime) -> HistoryBatch:
+        """Note what the new labels changed."""
+        batch, due = super().begin(connection, batch, now), batch.affected[0]
+        labels = batch.labels[due.round.id]
+        round_transitions.note_event(connection, due.round, self.reason, now)
+        note_disputes(connection, due.round, find_disputes(due, labels), now)
+        note_missing(connection, due.round, due.tally, now)
+        if labels.unchecked < len(labels.checks):
+            concern_store.drop_concern(connection, due.round.id, concern_store.UNCHECKED)
+        note_correction(connection, due, batch.stored, now)
+        return batch
+
+    def evidence(
+        self, connection: Connection, batch: HistoryBatch, estimates: Estimates, now: datetime
+    ) -> BatchEvidence:
+        """Compute the evidence of all affected rounds again; it may revise an alert, never fire."""
+        alerts = alert_store.find_alerts(connection, monitor=batch.affected[0].round.monitor)
+        return _corrected(connection, batch, batch.affected, estimates, alerts, now)
 
 
 def close(
@@ -69,46 +244,9 @@ def close(
     """
     batch = read_batch(context, round_, round_labels=labels)
     estimates = estimate_batch(context, batch)
-    supplements = read_supplements(context.database, batch)
-    disputes = find_disputes(batch.affected[0], batch.labels[round_.id])
     inverted = inverted_order(context.database, batch, estimates[round_.id].pictures)
-    now = context.clock()
-    due, *later = batch.affected
-    end: dict[str, Any] = {
-        "version": due.version,
-        "estimated_revision": due.round.label_revision,
-        "closed_at": now,
-        # A clock that is behind does not shorten the time for late labels.
-        "labels_until": max(now, round_.slot) + round_.settings.late_labels,
-        "partial": due.tally.answers.too_few,
-    }
-    before, after = RoundState.LABELING, RoundState.CLOSED
-    with context.database.write() as connection:
-        round_transitions.move(connection, claim, before, after, reason=reason, now=now, **end)
-        closed = replace(due.round, state=after, reason=None, **end)
-        batch = batch.with_due(closed)
-        write_versions(connection, batch, estimates, supplements)
-        set_versions(connection, later)
-        if disputes:  # none can stand from before the closing
-            note_disputes(connection, closed, disputes, now)
-        if due.tally.answers.too_few:
-            note_missing(connection, closed, due.tally, now)
-        alerts = alert_store.find_alerts(connection, monitor=closed.monitor)
-        estimate = estimates[closed.id]
-        readings, moves = freeze_evidence(connection, closed, estimate, alerts, now)
-        alerts = after_moves(alerts, moves)
-        # Stored before the rounds after it are corrected: an alert that it fires is read there.
-        write_readings(connection, [due], {closed.id: readings})
-        corrected, revised = correct_evidence(
-            connection, later, estimates, alerts, now, restated=batch.unrestated
-        )
-        alerts = after_moves(alerts, revised)
-        write_readings(connection, later, corrected)
-        noted = dict(concerns) if inverted is None else {**concerns, INVERTED: inverted}
-        for kind, sentence in noted.items():
-            note(connection, closed, kind, sentence, now)
-        evidence = BatchEvidence({closed.id: readings} | corrected, [*moves, *revised], alerts)
-        publish(connection, batch, estimates, supplements, evidence, reason, now)
+    noted = dict(concerns) if inverted is None else {**concerns, INVERTED: inverted}
+    commit_version(context, batch, estimates, _Closing(claim, reason, concerns=noted))
 
 
 def correct(context: MonitorContext, round_: Round, claim: Claim) -> None:
@@ -117,57 +255,19 @@ def correct(context: MonitorContext, round_: Round, claim: Claim) -> None:
     Label events that leave all counts as they were make none.
     """
     batch = read_batch(context, round_)
-    disputes = find_disputes(batch.affected[0], batch.labels[round_.id])
-    if _changes_nothing(context, batch):
-        with context.database.write() as connection:
-            round_claims.hold(connection, claim)
-            note_disputes(connection, round_, disputes, context.clock())
-            due = batch.affected[0].round
-            estimate_store.set_version(
-                connection, due.id, due.version, estimated_revision=due.label_revision
-            )
+    due = batch.affected[0]
+    if not _changes_nothing(context, batch):
+        step = _Correction(claim, corrected_reason(due.version))
+        commit_version(context, batch, estimate_batch(context, batch), step)
         return
-    estimates = estimate_batch(context, batch)
-    supplements = read_supplements(context.database, batch)
-    now = context.clock()
-    version = batch.affected[0].version
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
-        reason = corrected_reason(version)
-        round_transitions.note_event(connection, round_, reason, now)
-        note_disputes(connection, round_, disputes, now)
-        note_missing(connection, round_, batch.affected[0].tally, now)
-        if batch.labels[round_.id].unchecked < len(batch.labels[round_.id].checks):
-            concern_store.drop_concern(connection, round_.id, concern_store.UNCHECKED)
-        note_correction(connection, batch.affected[0], batch.stored, now)
-        write_versions(connection, batch, estimates, supplements)
-        set_versions(connection, batch.affected)
-        alerts = alert_store.find_alerts(connection, monitor=round_.monitor)
-        readings, moves = correct_evidence(
-            connection, batch.affected, estimates, alerts, now, restated=batch.unrestated
+        disputes = find_disputes(due, batch.labels[round_.id])
+        note_disputes(connection, round_, disputes, context.clock())
+        revision = due.round.label_revision
+        estimate_store.set_version(
+            connection, round_.id, due.round.version, estimated_revision=revision
         )
-        write_readings(connection, batch.affected, readings)
-        alerts = after_moves(alerts, moves)
-        evidence = BatchEvidence(readings, moves, alerts)
-        publish(connection, batch, estimates, supplements, evidence, reason, now)
-
-
-def publish(
-    connection: Connection,
-    batch: HistoryBatch,
-    estimates: Estimates,
-    supplements: Mapping[int, Supplements],
-    evidence: BatchEvidence,
-    reason: str,
-    now: datetime,
-) -> None:
-    """Report stored versions, and how far open alerts are from their end.
-
-    ``reason`` is why the due round has a new version.
-    """
-    recoveries = recovery_rows(connection, batch, estimates, evidence.alerts)
-    evidence = replace(evidence, recoveries=recoveries)
-    enqueue(connection, batch, estimates, evidence, supplements, reason, now)
 
 
 def read_early(

@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from monitor.domain.report import ReportedEstimate
 from monitor.domain.settings import Pooling
 from monitor.rounds.context import MonitorContext
-from monitor.rounds.estimation.batch import with_stored_own_rows
 from monitor.rounds.estimation.curves import with_pictures
 from monitor.rounds.estimation.estimate import estimate_round
 from monitor.rounds.estimation.history import (
@@ -22,8 +22,12 @@ from monitor.rounds.estimation.judge import judge_notices
 from monitor.rounds.estimation.label_errors import arrived_shares, provisional_notices
 from monitor.rounds.estimation.tally import Completed, Counted
 from monitor.rounds.estimation.types import Estimates, HistoryBatch, Member, RoundEstimate
+from monitor.storage.results import estimate_store
+from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from monitor.stats.labels.audit import ClassAudits
 
 
@@ -31,7 +35,7 @@ def estimate_batch(context: MonitorContext, batch: HistoryBatch) -> Estimates:
     """Estimate each affected round; its own numbers stay where no label changed."""
     estimates = estimated(batch, context.clock())
     with context.database.read() as connection:
-        estimates = with_stored_own_rows(connection, batch, estimates)
+        estimates = _with_stored_own_rows(connection, batch, estimates)
     return with_pictures(batch, estimates)  # takes seconds, so no transaction waits for it
 
 
@@ -94,3 +98,34 @@ def _estimate(
     )
     notices = [*provisional_notices(arrived), *judge_notices(member.tally, earlier)]
     return replace(estimate, notices=notices)
+
+
+def _with_stored_own_rows(
+    connection: Connection, batch: HistoryBatch, estimates: Estimates
+) -> Estimates:
+    """Keep the estimates that rest on a round's own labels where no label of it changed.
+
+    Computed again by a newer release, they might differ by the method alone.
+    """
+    return {
+        member.round.id: replace(
+            estimates[member.round.id],
+            rows=_stored(connection, member.round, estimates[member.round.id].rows),
+        )
+        for member in batch.affected
+    }
+
+
+def _stored(
+    connection: Connection, round_: Round, rows: list[ReportedEstimate]
+) -> list[ReportedEstimate]:
+    if round_.is_changed or round_.settings.delays is not None:
+        return rows
+    stored = {
+        (row.metric, row.estimand, row.basis): row.model_dump()
+        for row in estimate_store.read_estimates(connection, round_.id, round_.version)
+        if row.basis != "pooled"
+    }
+    return [
+        row.model_copy(update=stored.get((row.metric, row.estimand, row.basis), {})) for row in rows
+    ]

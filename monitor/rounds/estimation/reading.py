@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,6 @@ from monitor.domain.label_parts import checks_of
 from monitor.domain.labels import corrected_evidence_label, evidence_label
 from monitor.domain.state import RoundState
 from monitor.rounds.context import MonitorContext
-from monitor.rounds.estimation.batch import read_unrestated
 from monitor.rounds.estimation.label_errors import checked_labels
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.estimation.types import HistoryBatch, Member
@@ -21,7 +20,7 @@ from monitor.storage.labels.check_store import PastChecks
 from monitor.storage.labels.round_labels import RoundLabels, read_all_labels, read_recurring
 from monitor.storage.results import estimate_store
 from monitor.storage.results.past_counts import PastRound, read_past
-from monitor.storage.results.restatement_store import read_restated
+from monitor.storage.results.restatement_store import RestatedVersion, read_restated
 from monitor.storage.rounds import round_store
 from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
@@ -54,7 +53,7 @@ def read_batch(
         changed = round_store.read_rounds(connection, changed_ids) if changed_ids else []
         labels = _read_labels(connection, [*changed, *rounds], rounds[0], round_labels)
         restated = read_restated(connection, monitor_id=this_round.monitor_id)
-        unrestated = read_unrestated(connection, restated)
+        unrestated = _read_unrestated(connection, restated)
         recurring = read_recurring(connection, rounds)
         past_checks: dict[int, PastChecks] = {}
         if any(checks_of(round_.settings.labeling) for round_ in rounds):
@@ -118,3 +117,19 @@ def evidence_tallies(round_: Round, labels: RoundLabels) -> tuple[Tally, ...]:
 
 def _labeled_tally(labels: RoundLabels) -> Tally:
     return Tally(tuple(labels.counts()))
+
+
+def _read_unrestated(
+    connection: Connection, restated: Sequence[RestatedVersion]
+) -> dict[int, Tally]:
+    """Read how restated rounds were counted before the first time that they were."""
+    first: dict[int, int] = {}
+    for version in restated:
+        if version.own:
+            first.setdefault(version.round_id, version.before)
+    result: dict[int, Tally] = {}
+    for replaced in sorted(set(first.values())):
+        ids = [round_id for round_id, first_version in first.items() if first_version == replaced]
+        counted = estimate_store.read_counts(connection, ids, version=replaced)
+        result |= {round_id: Tally(strata) for round_id, strata in counted.items()}
+    return result

@@ -159,11 +159,15 @@ def set_version(
     round_id: int,
     version: int,
     *,
-    estimated_revision: int,
+    estimated_revision: int | None,
     partial: bool | None = None,
 ) -> None:
-    """Make a version the latest one of its round, unless a later one was published meanwhile."""
-    values = {"version": version, "estimated_revision": estimated_revision}
+    """Make a version the latest one of its round, unless a later one was published meanwhile.
+
+    ``estimated_revision`` is of the labels that it counts; None if the others still count.
+    """
+    values: dict[str, Any] = {"version": version}
+    values |= {} if estimated_revision is None else {"estimated_revision": estimated_revision}
     values |= {} if partial is None else {"partial": partial}
     change(connection, rounds, rounds.c.id == round_id, rounds.c.version <= version, **values)
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, and_, func, select
 
 from monitor.domain.alerting import ChainStep, LimitReading
 from monitor.storage.database import insert_all
-from monitor.storage.queries import is_latest, picked
+from monitor.storage.queries import VersionId, is_latest, picked, version_rows
 from monitor.storage.tables import evidence, rounds
 
 if TYPE_CHECKING:
@@ -18,17 +18,20 @@ if TYPE_CHECKING:
 
 
 def write_readings(
-    connection: Connection, rows: Iterable[tuple[int, int, tuple[str, str], LimitReading]]
+    connection: Connection,
+    versions: Mapping[VersionId, Mapping[tuple[str, str], LimitReading]],
 ) -> None:
-    """Store readings of limits, each with its round, version, metric and side."""
-    written = (
-        dict(zip(_KEY, (round_id, version, *of_limit), strict=True)) | _columns(reading)
-        for round_id, version, of_limit, reading in rows
-    )
-    insert_all(connection, evidence, written)
+    """Store the readings of some versions, by metric and side."""
+    rows = {
+        key: [
+            {"metric": metric, "side": side, **_columns(reading)}
+            for (metric, side), reading in readings.items()
+        ]
+        for key, readings in versions.items()
+    }
+    insert_all(connection, evidence, version_rows(rows))
 
 
-_KEY = ("round_id", "version", "metric", "side")
 _SAME = ("limit", "chain", "order", "log_threshold", "fires", "log_recovery")
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy import Connection, insert, select
 
-from monitor.storage.database import change, chunks, insert_all
+from monitor.storage.database import chunks, insert_all
 from monitor.storage.tables import restated_versions, restatements, rounds
 
 
@@ -79,18 +79,3 @@ def add_restatement(
     names = ("restatement_id", "round_id", "version", "before", "own")
     rows = [dict(zip(names, (restatement, *version), strict=True)) for version in versions]
     insert_all(connection, restated_versions, rows)
-
-
-def set_versions(
-    connection: Connection,
-    versions: Sequence[tuple[int, int, bool]],
-    estimated: Collection[tuple[int, int]],
-) -> None:
-    """Make versions the latest of their rounds, by round id; each says whether it is partial.
-
-    Only restated rounds are ``estimated`` at a label revision: late labels of others still count.
-    """
-    for round_id, version, partial in versions:
-        change(connection, rounds, rounds.c.id == round_id, version=version, partial=partial)
-    for round_id, revision in estimated:
-        change(connection, rounds, rounds.c.id == round_id, estimated_revision=revision)
