@@ -172,6 +172,19 @@ def test_every_fence_of_a_page_is_closed():
     assert [name for name, text in made.items() if text.count("```") % 2] == []
 
 
+def test_each_appendix_of_the_method_names_its_code_and_its_tests():
+    appendices = re.split(r"^## (?=[A-Z]\. )", page("method"), flags=re.MULTILINE)[1:]
+
+    assert len(appendices) > 8
+    for text in appendices:
+        named = re.search(r"^Code: (.+?)\. Tests:\s(.+?)\.$", text, re.MULTILINE | re.DOTALL)
+        assert named, text.splitlines()[0]
+        for files in named.groups():
+            paths = re.findall(r"`(\S+)`", files)
+            assert paths, text.splitlines()[0]
+            assert [path for path in paths if not (ROOT / path).is_file()] == []
+
+
 def test_every_file_folder_and_package_is_named_as_it_is_on_the_page_about_the_architecture():
     text = page("architecture")
     named = set(re.findall(r"`((?:[a-z_0-9]+/)+(?:[a-z_0-9]+\.py)?)", text))
