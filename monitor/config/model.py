@@ -302,6 +302,8 @@ class Config(Settings):
     def _sections_fit_together(self) -> Config:
         for setting, why in (*self._promise_conflicts(), *self._page_conflicts()):
             raise SettingRefused(setting=setting, why=why)
+        for monitor in self.monitors:
+            monitor.source.track_at(self.mlflow.tracking_uri)
         return self
 
     def _promise_conflicts(self) -> Iterator[tuple[str, str]]:

@@ -49,6 +49,7 @@ def opened_settings(settings: RoundSettings, today: SourceSettings) -> SourceSet
     """
     own = _settings(settings.source or {}, today)
     own.judge_by(settings.judge)
+    own.track_at(today.tracking_uri)
     return own
 
 

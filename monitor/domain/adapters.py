@@ -55,6 +55,7 @@ class SourceSettings(Settings):
     grace: Annotated[Duration, Field(ge=timedelta(0))] | None = None
 
     _judge: Judge | None = PrivateAttr(default=None)
+    _tracking_uri: str = PrivateAttr(default="")
 
     def own(self) -> dict[str, Any]:
         """Return what a round keeps of its source: how rows are read, and no secret.
@@ -91,6 +92,15 @@ class SourceSettings(Settings):
     def judge_by(self, judge: Judge | None) -> None:
         """Read the verdicts of this judge."""
         self._judge = judge
+
+    @property
+    def tracking_uri(self) -> str:
+        """MLflow's address in the config; empty before the config is whole."""
+        return self._tracking_uri
+
+    def track_at(self, tracking_uri: str) -> None:
+        """Read from this MLflow, where the source is MLflow's own."""
+        self._tracking_uri = tracking_uri
 
     @property
     def has_scores(self) -> bool:

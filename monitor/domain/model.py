@@ -194,7 +194,8 @@ class BadRow(StrEnum):
 class Frame:
     """The counted window: what one scan of the source found.
 
-    ``notes`` count rows worth a note that are not bad. ``segment_columns`` is the order of
+    ``notes`` count rows worth a note that are not bad, ``omitted`` by reason what the source holds
+    and is no prediction, which is in no other number. ``segment_columns`` is the order of
     ``StratumFrame.segments``. ``other_verdicts`` counts the rows of the judge's most frequent
     values that are not positive. ``newest`` is the time of the newest row, good or bad;
     ``snapshot`` the state of the source that was read, where it can be read again. The faults say
@@ -214,6 +215,7 @@ class Frame:
     snapshot: str | None = field(default=None, compare=False)  # the same rows may be in several
     challenger_fault: str | None = None
     judge_fault: str | None = None
+    omitted: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def challenged(self) -> Decisions | None:

@@ -85,6 +85,7 @@ class FrameBuilder:
             challenger_fault=query.challenger_fault,
             judge_fault=query.judge_fault,
             snapshot=query.table.snapshot,
+            omitted=query.table.omitted,
         )
 
     def _timed_rows(self, query: Query, counts: Sequence[BucketCount]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, TableClause, column, inspect, types
@@ -33,7 +33,7 @@ class TableInfo:
     """A table or view: what is selected from, and the type of each column, by reflection.
 
     ``place`` names it in errors, which are of the type ``refused``. ``snapshot`` is the state of it
-    that is read, where older ones can be.
+    that is read, where older ones can be; ``omitted`` counts what is no prediction, by reason.
     """
 
     place: str
@@ -44,6 +44,7 @@ class TableInfo:
     sees_one_state: bool = True
     refused: type[InputRefused] = SourceRefused
     snapshot: str | None = None
+    omitted: Mapping[str, int] = field(default_factory=dict)
 
     def is_unchanged(self) -> bool:
         """Whether all statements so far saw one state of the table."""

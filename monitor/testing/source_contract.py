@@ -131,6 +131,8 @@ class SourceContract:
 
     def test_no_id_comes_twice(self) -> None:
         """Also where a row was written twice, or twice with different scores."""
+        if BadRow.DUPLICATE in self.impossible:
+            return
         rows = example_rows(60)
         rows += [dict(row) for row in rows[:10]]
         rows += [{**row, "score": 0.95, "predicted": True} for row in rows[:10]]
@@ -219,7 +221,8 @@ class SourceContract:
     def test_segments_add_up_where_ids_come_twice(self) -> None:
         """Repeated rows count once, also where only some candidates are looked at."""
         rows = example_rows(300)
-        rows += [dict(row) for row in rows]
+        if BadRow.DUPLICATE not in self.impossible:
+            rows += [dict(row) for row in rows]
 
         for at_most in (7, 900):
             frame = self.source(rows).scan(BOTH_DAYS, self.strata, at_most, "s")
@@ -246,10 +249,10 @@ class SourceContract:
 
     def test_a_window_counts_all_its_rows_good_and_bad(self) -> None:
         """So rows that come late are seen without a scan."""
-        rows = [*example_rows(), {**example_rows()[0], "id": None}]
-        source = self.source(rows)
+        bad = [] if BadRow.NO_ID in self.impossible else [{**example_rows()[0], "id": None}]
+        source = self.source([*example_rows(), *bad])
 
-        assert source.count(self.window) == 101
+        assert source.count(self.window) == 100 + len(bad)
         assert source.count(Window(MONDAY - DAY, MONDAY)) == 0
 
     def test_the_span_is_the_first_and_the_last_time(self) -> None:

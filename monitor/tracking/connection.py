@@ -193,8 +193,11 @@ class Connection:
     """One MLflow, reached with one client, one delivery at a time.
 
     ``delivery_seconds`` limits a delivery over the network, not to a SQLite file: making its tables
-    takes some seconds the first time.
+    takes some seconds the first time. ``permission`` and ``outcome`` are words of its errors.
     """
+
+    permission = "EDIT there (and to create experiments, the first time)"
+    outcome = "did not take"
 
     def __init__(
         self, tracking_uri: str, registry_uri: str | None, delivery_seconds: float
@@ -262,9 +265,9 @@ class Connection:
         where = f"MLflow at {shown(self.tracking_uri)}"
         if _code(error) in _DENIED or _status(error) in _FORBIDDEN:
             message = (
-                f"{where} refuses {requested}: the user needs permission EDIT there (and to create "
-                "experiments, the first time). Grant it, or set MLFLOW_TRACKING_USERNAME and "
-                "MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN, for a user who has it"
+                f"{where} refuses {requested}: the user needs permission {self.permission}. Grant "
+                "it, or set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or "
+                "MLFLOW_TRACKING_TOKEN, for a user who has it"
             )
             return DeliveryFailed(message, lasting=True)
         if _no_answer(error):
@@ -273,7 +276,7 @@ class Connection:
             )
             return DeliveryFailed(message)
         way_out = self._way_out(error)
-        message = f"{where} did not take {requested}: {_brief(error)}{way_out}"
+        message = f"{where} {self.outcome} {requested}: {_brief(error)}{way_out}"
         return DeliveryFailed(message, sink_down=_code(error) in _DOWN, lasting=bool(way_out))
 
     def _way_out(self, error: Exception) -> str:

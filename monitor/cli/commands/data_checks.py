@@ -83,7 +83,8 @@ def check_source(context: MonitorContext) -> CheckResult:
         if concern.is_setting:
             message = f"in {newest}: {concern.sentence}"
             raise SourceRefused(message)
-    bad = [f"{count} {reason}" for reason, count in frame.bad_rows.items()]
+    reasons = (*frame.bad_rows.items(), *frame.omitted.items())
+    bad = [f"{count} {reason}" for reason, count in reasons]
     summary = f"{plural(frame.size, 'prediction')} in {newest}, {frame.flagged_size} flagged"
     warnings = (
         *(concern.sentence for concern in unexpected.concerns),

@@ -231,4 +231,5 @@ def _untestable(frame: Frame, prior_rates: PriorRates | None, settings: RoundSet
 
 def _issues(frame: Frame) -> dict[str, tuple[int, bool]]:
     bad = {str(reason): (count, True) for reason, count in frame.bad_rows.items()}
-    return bad | {reason: (count, False) for reason, count in frame.notes.items()}
+    notes = {**frame.notes, **frame.omitted}
+    return bad | {reason: (count, False) for reason, count in notes.items()}

@@ -1,0 +1,222 @@
+"""Traces of one experiment, read by MLflow's client in pages that are ordered by time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from monitor.domain.errors import DeliveryFailed, SourceRefused, SourceUnavailable
+from monitor.domain.model import Window
+from monitor.plugins.mlflow_traces.paths import item_id, there_are
+from monitor.tracking.connection import Connection, shown
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import Assessment, Span, Trace, TraceInfo
+
+PAGE, PAGE_WITH_SPANS = 500, 100  # traces; MLflow refuses 5,000, and spans may be large
+_MOST_EXPERIMENTS = 1000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+_EVERY = "timestamp_ms >= 0"
+
+
+class TraceItem(NamedTuple):
+    """One decision: a trace or one of its spans, with what its paths lead into.
+
+    why_none: Why it may have no decision: it failed, or it is still running.
+    """
+
+    id: str
+    time: datetime
+    why_none: str | None
+    parts: Mapping[str, Any]
+
+
+class _Reads(Connection):
+    """A connection that only reads, so that it needs less permission."""
+
+    permission = "READ there"
+    outcome = "did not return"
+
+
+class TraceReader:
+    """Reads the traces of an experiment."""
+
+    def __init__(self, tracking_uri: str, experiment: str, limit: timedelta) -> None:
+        self.location = f"experiment {experiment!r} of MLflow at {shown(tracking_uri)}"
+        self._name = experiment
+        self._connection = _Reads(tracking_uri, None, limit.total_seconds())
+
+    def pages(self, window: Window, *, spans: bool) -> Iterator[Sequence[Trace]]:
+        """Read the traces of a window, the earliest first, each once.
+
+        One whose spans MLflow does not return comes without them.
+        """
+        for page in self._pages(_milliseconds(window.start), _milliseconds(window.end)):
+            size = PAGE_WITH_SPANS if spans else PAGE
+            for part in (page[start : start + size] for start in range(0, len(page), size)):
+                ids = [trace.info.trace_id for trace in part]
+                whole = {each.info.trace_id: each for each in self.whole(ids)} if spans else {}
+                yield [whole.get(trace.info.trace_id, trace) for trace in part]
+
+    def _pages(self, at: int, end: int) -> Iterator[Sequence[Trace]]:
+        """Read what is known of traces without their spans.
+
+        A page begins at the time where the last one ended, so that traces that come or go in
+        between neither hide nor repeat another.
+        """
+        seen: set[str] = set()
+        token = None
+        while True:
+            page = self._search(
+                filter_string=f"timestamp_ms >= {at} and timestamp_ms < {end}",
+                max_results=PAGE,
+                include_spans=False,
+                page_token=token,
+            )
+            yield [trace for trace in page if trace.info.trace_id not in seen]
+            if not page.token:
+                return
+            last = page[-1].info.timestamp_ms
+            # More traces than a page may share a millisecond: only there the next page is by token.
+            token = page.token if last == at else None
+            same_time = {t.info.trace_id for t in page if t.info.timestamp_ms == last}
+            seen = seen | same_time if last == at else same_time
+            at = last
+
+    def newest(self, at_most: int) -> list[Trace]:
+        """Read the newest traces with their spans, the newest first."""
+        traces: list[Trace] = []
+        token = None
+        while len(traces) < at_most:
+            page = self._search(
+                filter_string=_EVERY,
+                order_by=["timestamp_ms DESC"],
+                max_results=min(PAGE_WITH_SPANS, at_most - len(traces)),
+                include_spans=True,
+                page_token=token,
+            )
+            traces += page
+            if not (token := page.token):
+                break
+        return traces
+
+    def span(self) -> tuple[datetime, datetime] | None:
+        """Return the earliest and the latest time of a trace; None if there are no traces."""
+        ends = [
+            self._search(
+                filter_string=_EVERY,
+                order_by=[f"timestamp_ms {order}"],
+                max_results=1,
+                include_spans=False,
+            )
+            for order in ("ASC", "DESC")
+        ]
+        [first, last] = [[time_of(trace.info) for trace in end] for end in ends]
+        return (first[0], last[0]) if first and last else None
+
+    def whole(self, trace_ids: Sequence[str]) -> Iterator[Trace]:
+        """Read some traces with their spans; one that was deleted is left out."""
+        for start in range(0, len(trace_ids), PAGE_WITH_SPANS):
+            listed = ", ".join(f"'{each}'" for each in trace_ids[start : start + PAGE_WITH_SPANS])
+            yield from self._search(
+                filter_string=f"request_id in ({listed})",
+                max_results=PAGE_WITH_SPANS,
+                include_spans=True,
+            )
+
+    def _search(self, **arguments: Any) -> Any:
+        with self._client() as client:
+            arguments.setdefault("order_by", ["timestamp_ms ASC"])
+            return client.search_traces(locations=[self._experiment(client)], **arguments)
+
+    def _experiment(self, client: MlflowClient) -> str:
+        experiment = client.get_experiment_by_name(self._name)
+        if experiment is None:
+            experiments = client.search_experiments(max_results=_MOST_EXPERIMENTS)
+            names = [each.name for each in experiments]
+            message = (
+                f"{self.location} does not exist; correct source.experiment. There are "
+                f"{there_are(names, self._name)}"
+            )
+            raise SourceRefused(message, is_public=True)
+        if experiment.lifecycle_stage != "active":
+            message = f"{self.location} was deleted; restore it, or correct source.experiment"
+            raise SourceRefused(message, is_public=True)
+        return str(experiment.experiment_id)
+
+    @contextmanager
+    def _client(self) -> Iterator[MlflowClient]:
+        try:
+            with self._connection.open(f"the traces of experiment {self._name!r}") as client:
+                yield client
+        except DeliveryFailed as error:
+            kind = SourceRefused if error.lasting else SourceUnavailable
+            raise kind(str(error)) from error
+
+
+def items_of(trace: Trace, span_name: str | None) -> list[TraceItem]:
+    """Return the items of a trace: itself, or each span of a name."""
+    root = next((span for span in trace.data.spans if span.parent_id is None), None)
+    if span_name is None:
+        return [_item(trace, root, root, str(trace.info.state))]
+    spans = [span for span in trace.data.spans if span.name == span_name]
+    return [_item(trace, root, span, _state_of(span), span.span_id) for span in spans]
+
+
+def time_of(info: TraceInfo) -> datetime:
+    """Return when a trace began."""
+    return _EPOCH + info.timestamp_ms * _MILLISECOND
+
+
+def _item(
+    trace: Trace, root: Span | None, span: Span | None, state: str, span_id: str | None = None
+) -> TraceItem:
+    info = trace.info
+    parts: dict[str, Any] = {"tags": info.tags, "metadata": info.trace_metadata}
+    if span is not None:
+        parts |= {"inputs": span.inputs, "outputs": span.outputs, "attributes": span.attributes}
+    parts["assessments"] = _assessments(info.assessments, root, span)
+    id_ = item_id(info.trace_id, span_id)
+    return TraceItem(id_, time_of(info), _WITHOUT_DECISION.get(state), parts)
+
+
+RUNNING = "still running"
+_WITHOUT_DECISION = {"ERROR": "in error, without a decision", "IN_PROGRESS": RUNNING}
+
+
+def _state_of(span: Span) -> str:
+    if span.end_time_ns is None:
+        return "IN_PROGRESS"
+    return str(span.status.status_code.value).removeprefix("STATUS_CODE_")
+
+
+def _assessments(
+    listed: Sequence[Assessment], root: Span | None, span: Span | None
+) -> dict[str, Any]:
+    """Return the newest valid value of each name; one of the span counts before one of the trace.
+
+    One of the root span is one of the trace, as MLflow's scorers write it. Where spans are not
+    read, each is. What people say is a label, and no verdict of a judge.
+    """
+    own = None if span is None else span.span_id
+    of_trace = {None, own, None if root is None else root.span_id}
+    usable = [
+        each for each in listed if _is_verdict(each) and (root is None or each.span_id in of_trace)
+    ]
+    usable.sort(key=lambda each: (each.span_id == own, each.last_update_time_ms or 0))
+    return {each.name: each.feedback.value for each in usable if each.feedback is not None}
+
+
+def _is_verdict(listed: Assessment) -> bool:
+    feedback = listed.feedback
+    if feedback is None or feedback.error is not None or listed.valid is False:
+        return False
+    return listed.source.source_type != "HUMAN"
+
+
+def _milliseconds(at: datetime) -> int:
+    return -((_EPOCH - at) // _MILLISECOND)
