@@ -7,6 +7,7 @@ import re
 import shlex
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -45,6 +46,14 @@ _MOST_CLASSES = 20
 _EPOCH, _EPOCH_S = (1e9, 4e12), (1e9, 4e9)  # (milli)seconds since 1970: from 2001 to 2096
 _PERCENT = 50, 100  # between these is the highest of scores in percent
 _YES_NO = frozenset({"0", "1", "true", "false"})
+_DECIMAL_COMMA = r"-?\d+(,\d+)?([eE]-?\d+)?"
+_NEW_TIME = "scored_at"
+_ISO = re.compile(r"\d{4}-\d\d-\d\d")
+_TIME_FORMATS = [
+    f"{date}{clock}"
+    for date in ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%Y%m%d")
+    for clock in ("", " %H:%M", " %H:%M:%S")
+]
 _PLACEHOLDERS = ("COLUMN", "SCORE", "VALUE")
 _CONVERTIBLE = re.compile(r"[\w./*?-]+\.(csv|tsv|parquet|pq)(\.gz)?")  # nothing to be quoted
 
@@ -95,6 +104,8 @@ class ColumnGuess:
             self._find_id()
         if self.chosen.time is None:
             self._find_time()
+        else:
+            self._check_times(described, self.chosen.time)
         self._find_rule()
         problems = _problems(types, chosen, self.chosen)
         if problems or self._questions:
@@ -115,7 +126,7 @@ class ColumnGuess:
             self._ask(f"what is inside of {_listed(nested)}")
             fields = ", ".join(f"unnest({name})" for name in nested)
             self._conversion = f").project('* exclude ({', '.join(nested)}), {fields}'"
-        if path is not None and re.fullmatch(r"[\w ',.()*/=]+", self._conversion):
+        if path is not None and re.fullmatch(r"[\w ',.()*/=%:]+", self._conversion):
             reader = "read_csv" if path[1] in {"csv", "tsv"} else "read_parquet"
             read = f"duckdb.{reader}('{command[2]}'{self._conversion})"
             typed = [*command[:2], "converted.parquet", *command[3:], *_options(self._flags)]
@@ -172,8 +183,24 @@ class ColumnGuess:
                 why = f"{name!r} counts {prefix}seconds since 1970, where files need times"
                 self._conversion = f").project('* replace (to_timestamp({name}{unit}) as {name})'"
                 times.append(name)
+        if not times:
+            why = "no column holds times; rows of one batch can have the time at which it ran"
+            self._conversion = f").project('*, now() as {_NEW_TIME}'"
         question = "which column is the time of the prediction (--time)"
         self._ask(question, why, time=[*times, "COLUMN"][0])
+
+    def _check_times(self, described: Described, time: str) -> None:
+        """Ask for a conversion if texts are no times as files write them."""
+        kind = self.types.get(time, "")
+        texts = described.first_values({time: kind})[time] if is_text(kind) else []
+        values = [f"{value}".strip() for value in texts if value is not None]
+        if values and not any(_ISO.match(value) for value in values):
+            why = f"{time!r} holds {values[0]!r}, where files need 2026-03-31 06:00"
+            formats = [each for each in _TIME_FORMATS if _all_parse(each, values)]
+            if len(formats) == 1:  # else day and month may be either
+                parsed = f"strptime({time}, '{formats[0]}')"
+                self._conversion = f").project('''* replace ({parsed} as {time})'''"
+            self._ask("when each prediction was made (--time)", why)
 
     def _find_rule(self) -> None:
         if (self.chosen.classes, self.chosen.predicted, self.chosen.score) == (None, None, None):
@@ -186,7 +213,11 @@ class ColumnGuess:
     def _find_score(self) -> None:
         scores = [name for name, values in self._free(_NUMBER).items() if _are_shares(values)]
         texts = self._free(f"{_TEXT}|{_WHOLE}|{_TRUTH}")
-        commas = [name for name, values in texts.items() if _all_match(r"-?\d+,\d+", values)]
+        commas = [
+            name
+            for name, values in texts.items()
+            if _all_match(_DECIMAL_COMMA, values) and any("," in f"{value}" for value in values)
+        ]
         few = [name for name, values in texts.items() if 1 < len({*values}) <= _MOST_CLASSES]
         few.sort(key=lambda name: _CLASS_LIKE.search(name) is None)
         question = "which rows are flagged (--score with --threshold, or --predicted)"
@@ -248,6 +279,13 @@ def _is_of(kinds: str, kind: str) -> bool:
 
 def _all_match(pattern: str, values: Sequence[object]) -> bool:
     return bool(values) and all(re.fullmatch(pattern, f"{value}") for value in values)
+
+
+def _all_parse(pattern: str, values: Sequence[str]) -> bool:
+    try:
+        return all(datetime.strptime(value, pattern) for value in values)  # noqa: DTZ007
+    except ValueError:
+        return False
 
 
 def _number(value: object) -> float:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import PurePath
+from typing import NamedTuple
 
 from monitor.config.column_guess import Chosen, ColumnGuess, Described, is_text
 from monitor.config.label_delay import LabelDelay, label_delay
@@ -15,13 +16,22 @@ from monitor.domain.errors import InputRefused
 _NOT_SHOWN = re.compile(r"score|prob|pred|model|version|label|class|target|flag|truth|decision|y_")
 _WORD_PATTERNS = frozenset({"true", "false", "null", "yes", "no", "on", "off"})
 _AWARE = re.compile(r"WITH TIME ZONE|TIMESTAMPTZ", re.IGNORECASE)
+_UTC = "took UTC as the zone of times, which name none"
 _SHOWN_AT_MOST = 5  # columns; a labeler reads no more
+
+
+class FirstConfig(NamedTuple):
+    """A config as text, the columns that it reads, and what of them values alone decided."""
+
+    text: str
+    columns: Chosen
+    guesses: list[str]
 
 
 def first_config(
     predictions: str, described: Described, chosen: Chosen, command: Sequence[str]
-) -> tuple[str, list[str]]:
-    """Write a config for predictions, and describe what of it was guessed by values alone.
+) -> FirstConfig:
+    """Write a config for predictions.
 
     predictions: File or glob, relative to the folder where the config will stand, or the address of
         a database, variables in it as ``${NAME}``.
@@ -48,7 +58,8 @@ def first_config(
         "    # The first rounds propose limits; false_alarm_every counts rounds:",
         "    # limits: {precision: 0.80, recall: 0.50, false_alarm_every: 52}",
     ]
-    return "\n".join(lines) + "\n", guess.guesses
+    zone = [] if _AWARE.search(types[columns.time or ""]) else [_UTC]
+    return FirstConfig("\n".join(lines) + "\n", columns, [*guess.guesses, *zone])
 
 
 def _named(name: str, chosen: Chosen, described: Described) -> list[str]:

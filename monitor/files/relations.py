@@ -146,6 +146,24 @@ def kind_of(paths: Sequence[str]) -> str:
     return str(next(iter(kinds.values())))
 
 
+def pattern_of_folder(folder: Path) -> str:
+    """Write the pattern of all files of a folder, however deep, which are of one kind.
+
+    Raises `SourceRefused` if there are none, or files of several kinds.
+    """
+    for depth in ("*", "**/*"):
+        files = [each for each in folder.glob(depth) if each.is_file()]
+        ends = {end for each in files for end in SUFFIXES if each.name.lower().endswith(end)}
+        ends -= {end for end in ends for other in ends if other != end and other.endswith(end)}
+        if len(ends) == 1:
+            return (folder / f"{depth}{ends.pop()}").as_posix()
+        if ends:
+            message = f"{folder} holds files of several kinds; name one: {folder}/*{min(ends)}"
+            raise SourceRefused(message)
+    message = f"{folder} is a folder without files of predictions; known are {', '.join(SUFFIXES)}"
+    raise SourceRefused(message)
+
+
 def check_table(kind: str, table: str | None) -> None:
     """Raise ValueError unless a table is named for a DuckDB file, and only for one."""
     if kind == "duckdb" and table is None:
@@ -375,7 +393,9 @@ class DescribedFiles:
                 options = "header = true, union_by_name = true"
                 relation = reading("read_csv", paths, options, names_of(paths))
             types = data.rows(f"describe select * from {relation}")  # noqa: S608
-        return {row[0]: row[1] for row in types}
+            # Where DuckDB guesses types, it takes the blanks around names off.
+            names = {name.strip(): name for name in data.types}
+        return {names.get(row[0], row[0]): row[1] for row in types}
 
     def class_values(self, column: str) -> tuple[str, ...]:
         """List the values of a column; none if there are more than a class has."""
@@ -387,11 +407,18 @@ class DescribedFiles:
             )
         return tuple(row[0] for row in rows) if len(rows) <= _MOST_CLASSES else ()
 
-    def first_values(self, types: Mapping[str, str]) -> dict[str, list[Any]]:
-        """Return the first values of some columns, as values of their types."""
+    def first_values(
+        self, types: Mapping[str, str], *, filled: str | None = None, at_most: int = _AT_ONCE
+    ) -> dict[str, list[Any]]:
+        """Return the first values of some columns, as values of their types.
+
+        filled: A column that is not empty in the rows that count.
+        """
         names = ", ".join(f"try_cast({quoted(name)} as {kind})" for name, kind in types.items())
+        text = f"trim(cast({quoted(filled or '')} as varchar))"
+        where = "" if filled is None else f" where {text} <> ''"
         with opened(self._files) as data:
-            sql = f"select {names or 1} from {data.relation} limit {_AT_ONCE}"  # noqa: S608
+            sql = f"select {names or 1} from {data.relation}{where} limit {at_most}"  # noqa: S608
             rows = data.rows(sql)
         return {name: [row[index] for row in rows] for index, name in enumerate(types)}
 

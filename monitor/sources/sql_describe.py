@@ -56,10 +56,17 @@ class DescribedTable:
             values = sorted({str(row[0]).strip() for row in reading.connection.execute(distinct)})
         return tuple(values) if len(values) <= _MOST_VALUES else ()
 
-    def first_values(self, types: Mapping[str, str]) -> dict[str, list[Any]]:
-        """Return the first values of some columns."""
+    def first_values(
+        self, types: Mapping[str, str], *, filled: str | None = None, at_most: int = _FIRST_ROWS
+    ) -> dict[str, list[Any]]:
+        """Return the first values of some columns.
+
+        filled: A column that is not empty in the rows that count.
+        """
         with self._opened() as (reading, table):
-            query = select(literal(1), *map(table.column, types)).limit(_FIRST_ROWS)
+            query = select(literal(1), *map(table.column, types)).limit(at_most)
+            if filled is not None:
+                query = query.where(table.column(filled).is_not(None))
             rows = reading.connection.execute(query).all()
         return {name: [row[index] for row in rows] for index, name in enumerate(types, start=1)}
 

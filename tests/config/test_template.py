@@ -46,7 +46,7 @@ class Predictions(DescribedFiles):
         values = sorted({str(value) for value in self.values.get(column, ())})
         return tuple(values) if len(values) <= at_most else ()
 
-    def first_values(self, types):
+    def first_values(self, types, *, filled=None, at_most=0):
         return {name: self.values.get(name, ()) for name in types}
 
 
@@ -61,7 +61,7 @@ def written(tmp_path):
 
     def monitor(columns, chosen=None, predictions="predictions/*.parquet", **values):
         path = tmp_path / "config.yaml"
-        text, _ = config_text(columns, chosen, predictions, **values)
+        text = config_text(columns, chosen, predictions, **values).text
         path.write_text(text, encoding="utf-8")
         return load_config(path, {}).monitors[0]
 
@@ -158,10 +158,11 @@ def test_ids_and_scores_of_unknown_names_are_taken_by_their_values_and_named(wri
     source = written(columns, **values).source
 
     assert (source.columns.id, source.columns.score) == ("txn", "p_callback")
-    assert config_text(columns, **values)[1] == [
+    assert config_text(columns, **values).guesses == [
         "took 'txn' as the id, the only column whose values are all different (40 rows read)",
         "took 'p_callback' as the score, the only column of numbers from 0 to 1",
         "took 0.5 as the threshold: items are flagged from it on",
+        "took UTC as the zone of times, which name none",
     ]
 
 
@@ -211,6 +212,22 @@ def test_a_question_comes_with_one_command_that_answers_it(columns, values, answ
             [*CALLS[:2], ("score", "VARCHAR")],
             {"score": [f"0,{i}" for i in range(ROWS)]},
             "duckdb.read_csv('p.csv', decimal=',')",
+        ),
+        (
+            [*CALLS[:2], ("score", "VARCHAR")],
+            {"score": ["7e-05", "1", *(f"0,{i}" for i in range(2, ROWS))]},
+            "duckdb.read_csv('p.csv', decimal=',')",
+        ),
+        (
+            [CALLS[0], CALLS[2]],
+            {},
+            "duckdb.read_csv('p.csv').project('*, now() as scored_at')",
+        ),
+        (
+            [CALLS[0], ("ts", "VARCHAR"), CALLS[2]],
+            {"ts": [f"{day}.03.2026 06:00" for day in range(1, 31)]},
+            "duckdb.read_csv('p.csv').project("
+            "'''* replace (strptime(ts, '%d.%m.%Y %H:%M') as ts)''')",
         ),
         (
             [CALLS[0], ("ts", "BIGINT"), CALLS[2]],
@@ -284,7 +301,7 @@ def test_any_names_come_back_as_they_are(tmp_path_factory, key, time, score, tex
     path = tmp_path_factory.mktemp("config", numbered=True) / "config.yaml"
 
     path.write_text(
-        config_text(columns, Chosen(id=names[0], score=names[2]), f"{names[3]}.csv")[0],
+        config_text(columns, Chosen(id=names[0], score=names[2]), f"{names[3]}.csv").text,
         encoding="utf-8",
         newline="",
     )
@@ -309,8 +326,8 @@ def dated(known_after, rows=200):
 
 def labeling_of(values, types=CARDS):
     label = [("is_fraud", "BOOLEAN")]
-    text, _ = first_config("p.csv", Predictions([*types, *label], values), CARD, ["pr-monitor"])
-    return text
+    predictions = Predictions([*types, *label], values)
+    return first_config("p.csv", predictions, CARD, ["pr-monitor"]).text
 
 
 CARD = Chosen(id="id", label="is_fraud")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,12 +13,13 @@ import typer
 from monitor.api import opened
 from monitor.cli.commands.labeling import PORT, NoBrowserOption, PortOption, label_demo
 from monitor.cli.common import CONFIG, ConfigOption, JsonOption, argument, flag, option, writing
-from monitor.cli.views.printing import echo, echo_answer, echo_json
-from monitor.domain.errors import InputRefused, gravest
+from monitor.cli.views.printing import echo, echo_answer, echo_document, echo_json
+from monitor.domain.errors import InputRefused, MonitorError, gravest
 
 if TYPE_CHECKING:
     from monitor.cli.commands.checks import Check
     from monitor.config.column_guess import Described
+    from monitor.config.template import FirstConfig
 
 
 def demo(
@@ -72,16 +74,17 @@ def init(
     table: Annotated[str | None, option("NAME", "Table or view of a database.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Write a commented config for a file or a table of predictions.
+    """Answer what a file or a table of predictions says, and write a commented config.
 
-    Recognizes columns by their names and types, then by their values. If these do not decide, it
-    stops and prints a command with the missing options.
+    Prints the numbers of items and what the scores look like; precision and recall if a column has
+    labels; and how many labels a round needs. Recognizes columns by their names and types, then by
+    their values. If these do not decide, it stops and prints a command with the missing options.
     """
     from monitor.config.column_guess import Chosen
     from monitor.config.template import first_config
 
     _refuse_folder(config)
-    path = predictions
+    path = predictions = _pattern(predictions)
     if "://" not in path and not Path(path).is_absolute():
         # Paths of a config start at its own folder, which need not be the one that init runs in.
         path = Path(os.path.relpath(path, config.parent)).as_posix()
@@ -90,15 +93,10 @@ def init(
     chosen = Chosen(id_, time, score, predicted, positive, threshold, label, table, classes)
     flag = [] if config == CONFIG else ["--config", str(config)]
     command = ["pr-monitor", "init", predictions, *flag]
-    text, guesses = first_config(path, described, chosen, command)
+    first = first_config(path, described, chosen, command)
     with writing(config):
-        config.write_text(text, encoding="utf-8")
-    if json:
-        echo_json({"config": str(config), "guesses": guesses})
-    else:
-        for guess in guesses:
-            echo(guess, indent="  ")
-        echo(f"wrote {config}; read it, then run: {shlex.join(['pr-monitor', 'check', *flag])}")
+        config.write_text(first.text, encoding="utf-8")
+    _echo_first(first, described, config, shlex.join(["pr-monitor", "check", *flag]), json=json)
 
 
 def check(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
@@ -158,6 +156,50 @@ def check_schema(config: ConfigOption = CONFIG, json: JsonOption = False) -> Non
     with opened(config, make_store=False) as application:
         sentence = f"{application.database.shown} holds this version's tables"
         echo_answer({"ok": True}, sentence, json=json)
+
+
+def _pattern(predictions: str) -> str:
+    """Write a folder as the pattern of the files in it."""
+    if "://" in predictions or not Path(predictions).is_dir():
+        return predictions
+    from monitor.files.relations import pattern_of_folder
+
+    return pattern_of_folder(Path(predictions))
+
+
+def _echo_first(
+    first: FirstConfig, described: Described, config: Path, command: str, *, json: bool
+) -> None:
+    """Print the columns, the answer for each monitor, and the command to run next."""
+    from monitor.cli.commands.first_answer import answers_document, columns_text, first_answer
+
+    answers, problems = [], []
+    with opened(config) as application:
+        for context in application.monitors:
+            try:
+                answers.append(first_answer(context, described, first.columns))
+            except MonitorError as error:
+                problems.append(f"{context.settings.name}: {error}")
+    if json:
+        echo_json(
+            {
+                "config": str(config),
+                "columns": asdict(first.columns),
+                "guesses": first.guesses,
+                "answers": [each.as_json() for each in answers],
+                "problems": problems,
+                "next": command,
+            }
+        )
+        return
+    echo(columns_text(first.columns), indent="  ")
+    for guess in first.guesses:
+        echo(guess, indent="  ")
+    echo_document(answers_document(answers))
+    for problem in problems:
+        echo(f"PROBLEM {problem}", indent="  ", colour="red")
+    echo()
+    echo(f"wrote {config}; read it, then run: {command}")
 
 
 def _refuse_folder(config: Path) -> None:

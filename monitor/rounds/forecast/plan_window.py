@@ -293,8 +293,9 @@ def _as_if_drawn(context: MonitorContext) -> Round:
             "--recall and --flagged-rate"
         )
         raise SourceRefused(message)
-    # Nothing in the newest window yet: plan by the last window that has predictions.
-    if span[1] < window_of(schedule, slot).start:
+    newest = window_of(schedule, slot)
+    # Nothing in the newest window: plan by the last window that has predictions.
+    if span[1] < newest.start or span[0] >= newest.end:
         slot = next(slots_after(schedule, span[1] + schedule.lag))
     with context.database.read() as connection:
         monitor_id = round_store.find_monitor(connection, settings.name)

@@ -1,0 +1,193 @@
+"""What `init` answers about a file of predictions before anybody labels."""
+
+import shlex
+
+import pytest
+
+import monitor
+from tests.cli.workplace import Workplace
+
+USUAL = "(case when i % 10 = 0 then i % 50 > 0 else i % 20 = 1 end)::int"
+
+
+def answer(place: Workplace, *words, name="predictions.parquet"):
+    """What `init` says of the only monitor, for programs."""
+    [said] = place.as_json("init", name, *words)["answers"]
+    return said
+
+
+def plan_of(said, place):
+    """What the named command prints, for programs."""
+    return place.as_json(*shlex.split(said["costs"]["command"])[1:])
+
+
+def test_the_labels_needed_are_those_of_plan(bare):
+    bare.predictions(rows=4000, days=10)
+
+    said = answer(bare)
+
+    plan = plan_of(said, bare)
+    needed = {each["margins"]["recall"]: each["labels"] for each in plan["labels_for_margins"]}
+    costs = said["costs"]
+    assert [each["labels"] for each in costs["needed"]] == [needed[0.1], needed[0.05]]
+    assert costs["plausible"] == plan["plausible"]["needed"]
+    expected = {name: costs["expected"][name] for name in ("precision", "recall")}
+    assert expected == {name: plan["expected"][name] for name in expected}
+    assert costs["needed"][1]["seconds"] == 5 * needed[0.05]
+    assert costs["needed"][1]["with_flagged_labeled"] < needed[0.05]
+
+
+def test_without_scores_rates_are_assumed_and_the_plan_of_these_is_the_same(bare):
+    bare.predictions(rows=4000, days=10, score="'x'", predicted="(i % 10 = 0)::int")
+
+    said = answer(bare)
+
+    plan = plan_of(said, bare)
+    needed = [each["labels"] for each in plan["labels_for_margins"]]
+    assert said["costs"]["basis"] == "nothing"
+    assert [each["labels"] for each in said["costs"]["needed"]] == needed[:2]
+    assert "this assumes precision 0.8, recall 0.6" in again(bare).out
+
+
+def again(place, *words, name="predictions.parquet"):
+    """The same for people."""
+    (place.folder / "config.yaml").unlink(missing_ok=True)
+    return place.run("init", name, *words)
+
+
+def test_labels_in_a_column_give_an_estimate_with_a_warning_where_only_some_items_have_one(bare):
+    bare.predictions(rows=4000, is_travel=f"case when i % 11 < 4 then {USUAL} end")
+
+    said = answer(bare)
+    shown = again(bare).out
+
+    labeled = [i for i in range(4000) if i % 11 < 4]
+    tp = sum(i % 10 == 0 and i % 50 > 0 for i in labeled)
+    fn = sum(i % 20 == 1 for i in labeled)
+    fp = sum(i % 10 == 0 for i in labeled) - tp
+    sizes = {"flagged_size": 400, "passed_size": 3600}
+    same = monitor.estimate(tp=tp, fp=fp, fn=fn, tn=len(labeled) - tp - fp - fn, **sizes)
+    labels = said["labels"]
+    assert (labels["flagged_positive"], labels["passed_positive"]) == (tp, fn)
+    assert labels["estimates"] == same["estimates"]
+    assert [warning.split(",")[0] for warning in labels["warnings"]] == [
+        "each label counts as drawn at random from the flagged or from the passed items. Labels "
+        "that were picked in another way"
+    ]
+    assert "WARNING: each label counts as drawn at random" in shown
+    assert "--label is_travel, the config takes them from this column" in " ".join(shown.split())
+
+
+def test_labels_of_all_items_need_no_warning(bare):
+    bare.predictions(rows=400)
+
+    assert answer(bare)["labels"]["warnings"] == []
+
+
+def test_labels_that_were_picked_by_their_score_are_called_so(bare):
+    bare.predictions(rows=4000, is_travel=f"case when i % 90 > 60 then {USUAL} end")
+
+    warnings = answer(bare)["labels"]["warnings"]
+
+    assert warnings[-1].startswith("the passed items with a label have other scores than")
+    assert warnings[-1].endswith("so they were not drawn at random")
+
+
+def test_labels_of_flagged_items_alone_give_precision_alone(bare):
+    bare.predictions(rows=400, is_travel="case when i % 10 = 0 then i % 50 > 0 end")
+
+    shown = bare.run("init", "predictions.parquet").out
+
+    assert "precision   0.800 [0." in shown
+    assert "recall      not estimable: none of the 360 passed items is labeled" in shown
+
+
+def test_labels_that_are_no_yes_or_no_are_refused_by_their_value(bare):
+    bare.predictions(rows=400, is_travel="'spam'")
+
+    ended = bare.run("init", "predictions.parquet", "--label", "is_travel")
+
+    assert ended.code == 0
+    assert "PROBLEM: column 'is_travel' (--label) holds 'spam'" in ended.out
+
+
+def test_rows_that_cannot_be_used_are_counted_by_reason(bare):
+    bare.predictions(rows=400, score="case when i % 4 > 0 then i / 500 end")
+
+    said = answer(bare)
+
+    assert said["omitted"] == {"score missing": 100}
+    assert "score missing" in said["problem"]
+
+
+@pytest.mark.parametrize(("threshold", "missing"), [(2, "flagged"), (-1, "passed")])
+def test_a_file_of_one_class_is_asked_about_its_rule(bare, threshold, missing):
+    bare.predictions(rows=400)
+
+    shown = bare.run("init", "predictions.parquet", "--threshold", threshold).out
+
+    assert f"No item is {missing}: is this the rule in use (--threshold)?" in shown
+
+
+def test_one_row_gets_an_answer(bare):
+    bare.predictions(rows=1, days=0.001)
+
+    shown = bare.run("init", "predictions.parquet").out
+
+    assert shown.splitlines()[2].startswith("1 prediction from ")
+
+
+def test_a_folder_is_read_as_the_files_in_it(bare):
+    (bare.folder / "days" / "may").mkdir(parents=True)
+    bare.predictions("days/may/a.parquet", rows=300)
+    bare.predictions("days/may/b.parquet", rows=200, mail_id="'n' || i")
+
+    said = answer(bare, name="days")
+
+    assert said["rows"] == 500
+    assert "path: days/**/*.parquet" in (bare.folder / "config.yaml").read_text()
+
+
+def test_a_folder_of_files_of_two_kinds_is_refused(bare):
+    (bare.folder / "days").mkdir()
+    bare.predictions("days/a.parquet")
+    bare.predictions("days/b.csv")
+
+    ended = bare.run("init", "days")
+
+    assert (ended.code, "days holds files of several kinds" in ended.err) == (65, True)
+
+
+def test_blanks_around_the_names_of_a_header_are_parts_of_the_names(bare):
+    bare.predictions("p.csv")
+    text = (bare.folder / "p.csv").read_text()
+    header, rest = text.split("\n", 1)
+    bare.write(
+        "p.csv", header.replace("mail_id", "mail_id ").replace("score,", " score,") + "\n" + rest
+    )
+
+    said = bare.as_json("init", "p.csv")
+
+    assert (said["columns"]["id"], said["columns"]["score"]) == ("mail_id ", " score")
+    assert said["answers"][0]["rows"] == 800
+
+
+def test_a_column_of_verdicts_is_named_as_what_would_save_labels(bare):
+    bare.predictions(rows=400, llm_verdict="case when i % 3 > 0 then 'yes' else 'no' end")
+
+    shown = bare.run("init", "predictions.parquet").out
+
+    assert "Column 'llm_verdict' may hold such verdicts" in shown
+
+
+def test_several_monitors_are_answered_in_a_table(bare):
+    bare.predictions(rows=4000, kind="['a', 'b', 'c'][1 + i % 3]", score="'x'")
+
+    shown = bare.run("init", "predictions.parquet", "--classes", "kind").out
+
+    table = [line.split()[:3] for line in shown.splitlines() if line.startswith("predictions-")]
+    assert table == [
+        ["predictions-a", "1,334", "2,666"],
+        ["predictions-b", "1,333", "2,667"],
+        ["predictions-c", "1,333", "2,667"],
+    ]
