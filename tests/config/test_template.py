@@ -46,7 +46,7 @@ class Predictions(DescribedFiles):
         values = sorted({str(value) for value in self.values.get(column, ())})
         return tuple(values) if len(values) <= at_most else ()
 
-    def first_values(self, types, *, filled=None, at_most=0):
+    def first_values(self, types, **_):
         return {name: self.values.get(name, ()) for name in types}
 
 

@@ -243,8 +243,8 @@ def _costs_of(
         values = {**rates, "flagged_rate": flagged / (flagged + passed)}
         rounded = {name: float(f"{share:.4g}") for name, share in values.items()}
         prospect = Prospect.assumed(**rounded, size=flagged + passed)
-        words = [f"--{name.replace('_', '-')} {share:g}" for name, share in rounded.items()]
-        command = " ".join(["pr-monitor plan", *words, f"--size {flagged + passed}"])
+        assumed = [f"--{name.replace('_', '-')} {share:g}" for name, share in rounded.items()]
+        command = " ".join(["pr-monitor plan", *assumed, f"--size {flagged + passed}"])
     options = plan_options(
         prospect,
         margins=sample.margin.wanted(),
@@ -275,8 +275,8 @@ def _expected(prospect: Prospect, margins: Any) -> dict[str, float]:
     rates, size = prospect.prior_rates.rate, prospect.size
     if not margins:
         return {}
-    known = {name: prospect.expected[name] for name in ASSUMED if name in prospect.expected}
-    return {"prevalence": float(size @ rates / size.sum()), **known}
+    metrics = {name: prospect.expected[name] for name in ASSUMED if name in prospect.expected}
+    return {"prevalence": float(size @ rates / size.sum()), **metrics}
 
 
 def _needed(prospect: Prospect, margins: Any, assurance: float | None) -> Needed:
