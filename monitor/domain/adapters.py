@@ -94,6 +94,11 @@ class SourceSettings(Settings):
         self._judge = judge
 
     @property
+    def caveat(self) -> str | None:
+        """What such a source may lack without its showing; None if nothing."""
+        return None
+
+    @property
     def tracking_uri(self) -> str:
         """MLflow's address in the config; empty before the config is whole."""
         return self._tracking_uri

@@ -58,6 +58,7 @@ class Judge(Settings):
     """A second opinion on each item, such as a model's or an LLM's, in a column of the source.
 
     It says yes where ``column`` is one of ``positive``, or a number of at least ``threshold``.
+    A judge of MLflow's traces may be named by ``assessment`` in place of ``column``.
     Every other value is a no; with ``negative``, only those listed are. Items without a verdict
     form separate strata. ``version`` names what gave the verdicts, such as a model and its prompt:
     another one begins a new history.
@@ -68,6 +69,14 @@ class Judge(Settings):
     negative: Values | None = None
     threshold: float | None = None
     version: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _assessment_is_a_column(cls, values: object) -> object:
+        if not isinstance(values, dict) or "assessment" not in values or "column" in values:
+            return values
+        others = {name: value for name, value in values.items() if name != "assessment"}
+        return {**others, "column": f"assessments.{values['assessment']}"}
 
     @model_validator(mode="after")
     def _one_rule(self) -> Judge:

@@ -168,7 +168,10 @@ def _store(database: Database) -> str:
 
 
 def _notes(application: Application) -> Iterator[Check]:
-    """Return what the config changes for rounds that are in the store."""
+    """Return what sources may lack, and what the config changes for stored rounds."""
+    for monitor in application.config.monitors:
+        if monitor.source.caveat is not None:
+            yield Check(f"source of {monitor.name}", note=monitor.source.caveat)
     with application.database.read() as connection:
         for context in application.monitors:
             for sentence in pending_changes(connection, context):

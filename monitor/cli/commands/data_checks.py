@@ -6,10 +6,10 @@ whether the truth joins.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from monitor.cli.commands.inverted_labels import inverted_warnings
 from monitor.domain.errors import LabelsRefused, SourceRefused
@@ -83,8 +83,6 @@ def check_source(context: MonitorContext) -> CheckResult:
         if concern.is_setting:
             message = f"in {newest}: {concern.sentence}"
             raise SourceRefused(message)
-    reasons = (*frame.bad_rows.items(), *frame.omitted.items())
-    bad = [f"{count} {reason}" for reason, count in reasons]
     summary = f"{plural(frame.size, 'prediction')} in {newest}, {frame.flagged_size} flagged"
     warnings = (
         *(concern.sentence for concern in unexpected.concerns),
@@ -95,9 +93,14 @@ def check_source(context: MonitorContext) -> CheckResult:
         *_shown_warnings(context, frame),
     )
     verdicts = [verdicts_text(verdict_sizes(frame))] if reads_verdicts else []
-    omitted = [f"left out: {', '.join(bad)}"] if bad else []
-    text = "; ".join([summary, *verdicts, *omitted, *unexpected.notes])
+    omitted = [f"left out: {_counted(frame.bad_rows)}"] if frame.bad_rows else []
+    also = [f"also there: {_counted(frame.omitted)}"] if frame.omitted else []
+    text = "; ".join([summary, *verdicts, *omitted, *also, *unexpected.notes])
     return CheckResult(text, warnings)
+
+
+def _counted(reasons: Mapping[Any, int]) -> str:
+    return ", ".join(f"{count} {reason}" for reason, count in reasons.items())
 
 
 def _version_warnings(frame: Frame) -> Iterator[str]:

@@ -83,6 +83,17 @@ class TracesSettings(TableSettings):
         return problem_of(judge.column) or super().why_no_judge(judge)
 
     @property
+    def caveat(self) -> str:
+        """Ways in which a decision leaves no trace."""
+        return (
+            "MLflow may lack traces of some decisions: its client drops traces while its queue of "
+            "1,000 is full, and keeps a random share where MLFLOW_TRACE_SAMPLING_RATIO is set. "
+            "Estimates are about the recorded ones, so compare their number with the "
+            "application's own, raise MLFLOW_ASYNC_TRACE_LOGGING_MAX_QUEUE_SIZE, and leave the "
+            "ratio at 1"
+        )
+
+    @property
     def has_truths(self) -> bool:
         """Whether labels by column can be read where the predictions are."""
         return False

@@ -6,15 +6,13 @@ counts and draws from it as from every table. No copy stays on disk.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from monitor.domain.errors import SourceRefused
 from monitor.domain.model import Window
 from monitor.domain.ports import PlannedScan
 from monitor.domain.shown import Shown
@@ -22,25 +20,26 @@ from monitor.files.duckdb_sql import quoted
 from monitor.files.engine import session
 from monitor.files.relations import OpenTable
 from monitor.files.sqlite_address import absolute_address
-from monitor.plugins.mlflow_traces.paths import as_text, leaves, split_item, there_are, value_at
-from monitor.plugins.mlflow_traces.reading import RUNNING, TraceItem, TraceReader, items_of
+from monitor.plugins.mlflow_traces.counting import WindowCount
+from monitor.plugins.mlflow_traces.paths import split_item
+from monitor.plugins.mlflow_traces.reading import TraceReader
 from monitor.plugins.mlflow_traces.settings import TracesSettings
-from monitor.sources.dialects import Reading
-from monitor.sources.duckdb import DuckdbTable, EngineSource
+from monitor.sources.duckdb import EngineSource
+from monitor.sources.sql_query import Query
+from monitor.sources.sql_table import TableInfo
 
 if TYPE_CHECKING:
     from mlflow.entities import Trace
 
 _ROWS, _PAGE = "traces", "traces_page"
 _TIME_TYPE = "TIMESTAMP WITH TIME ZONE"
-_DECISIONS = ("columns.predicted", "columns.score")
 
 
 @dataclass(frozen=True, slots=True)
 class TracesTable(OpenTable):
-    """The items of a window in memory, and how many traces and items are none, by reason."""
+    """The items of a window in memory, and what the reading of the window has counted."""
 
-    omitted: Mapping[str, int] = field(default_factory=dict)
+    counted: WindowCount = field(kw_only=True)
 
 
 class TracesSource(EngineSource):
@@ -66,10 +65,10 @@ class TracesSource(EngineSource):
         super().__init__(settings, base_folder)
         uri = absolute_address(settings.tracking_uri, Path(base_folder))
         self.reader = TraceReader(uri, settings.experiment, settings.timeout)
-        self.place = self.reader.location
+        self.location = self.place = self.reader.location
         self.whole_location = repr((uri, settings.experiment))
         self._ids = ids
-        self._also: frozenset[str] = frozenset()
+        self._together: Sequence[TracesSettings] = [settings]
 
     @contextmanager
     def open_table(
@@ -80,20 +79,25 @@ class TracesSource(EngineSource):
         with session(alone=True) as connection:
             yield self._filled(connection, window)
 
-    def found(self, reading: Reading) -> DuckdbTable:
-        """Describe the table."""
-        table = super().found(reading)
-        return replace(table, omitted=reading.connection.table.omitted)
+    def query(self, table: TableInfo) -> Query:
+        """Make what builds the statements; refuse a window without the span or the decision."""
+        query = super().query(table)
+        if self._ids is not None:
+            return query
+        counted: WindowCount = cast("Any", table).open.counted
+        counted.check(self.location, self.settings)
+        judge = self.settings.judged_by
+        fault = None if judge is None else counted.why_no_verdicts(judge.column)
+        info = replace(query.table, omitted=counted.omitted_for(self.settings))
+        return replace(query, table=info, judge_fault=fault)
 
     def read_for(self, scans: Sequence[PlannedScan], window: Window, seed: str) -> None:
         """Read a window once, with the paths of all these sources."""
-        self._also = frozenset(
-            path for scan in scans for path in scan.source.settings.decision_paths
-        )
+        self._together = [scan.source.settings for scan in scans]
         try:
             super().read_for(scans, window, seed)
         finally:
-            self._also = frozenset()
+            self._together = [self.settings]
 
     def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Shown]:
         """Return what people see of some items, from their whole traces."""
@@ -116,34 +120,25 @@ class TracesSource(EngineSource):
 
     def _filled(self, connection: Any, window: Window | None) -> TracesTable:
         settings = self.settings
-        decisions = [*dict.fromkeys([*settings.decision_paths, *sorted(self._also)])]
+        decisions = [path for each in self._together for path in each.decision_paths]
         seen = [] if self._ids is None else sorted(settings.columns.shown)
         paths = [*dict.fromkeys([*decisions, *seen])]
         # What people see is read for drawn items only; until then it is empty.
-        texts = [*dict.fromkeys([*paths, *sorted(settings.columns.shown)])]
+        shown = {path for each in self._together for path in each.columns.shown}
+        texts = [*dict.fromkeys([*paths, *sorted(shown)])]
         types = {"trace_id": "VARCHAR", "timestamp": _TIME_TYPE, **dict.fromkeys(texts, "VARCHAR")}
         columns = ", ".join(f"{quoted(name)} {kind}" for name, kind in types.items())
         connection.execute(f"create temp table {_ROWS} ({columns})")
-        window_read = _WindowRead(settings, paths)
+        counted = WindowCount(self._together, paths)
         for traces in self._pages(window):
-            rows = window_read.rows(traces)
-            _insert(connection, ["trace_id", "timestamp", *paths], rows)
-        if self._ids is None:
-            window_read.check(self.place)
-        return TracesTable(
-            self.place,
-            connection,
-            _ROWS,
-            types,
-            is_text=True,
-            omitted=window_read.omitted,
-        )
+            _insert(connection, ["trace_id", "timestamp", *paths], counted.rows(traces))
+        return TracesTable(self.place, connection, _ROWS, types, is_text=True, counted=counted)
 
     def _pages(self, window: Window | None) -> Iterable[Sequence[Trace]]:
         if self._ids is not None:
             return [[*self.reader.whole(sorted({split_item(each)[0] for each in self._ids}))]]
         assert window is not None  # noqa: S101  nothing asks for all traces
-        return self.reader.pages(window, spans=self.settings.reads_spans)
+        return self.reader.pages(window, spans=any(one.reads_spans for one in self._together))
 
 
 def _insert(connection: Any, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
@@ -159,76 +154,3 @@ def _insert(connection: Any, names: Sequence[str], rows: Sequence[tuple[Any, ...
     listed = ", ".join(map(quoted, names))
     connection.execute(f"insert into {_ROWS} ({listed}) select {listed} from {_PAGE}")  # noqa: S608
     connection.unregister(_PAGE)
-
-
-class _WindowRead:
-    """What was read of a window: rows, what is no prediction, and which paths led to something."""
-
-    def __init__(self, settings: TracesSettings, paths: Sequence[str]) -> None:
-        self.omitted: Counter[str] = Counter()
-        self._settings = settings
-        self._paths = paths
-        self._decision = settings.columns.predicted or settings.columns.score or ""
-        self._items = 0
-        self._values: Counter[str] = Counter()
-        self._names: dict[str, None] = {}
-
-    def rows(self, traces: Iterable[Trace]) -> list[tuple[Any, ...]]:
-        """Return the rows of some traces: id, time, and the value at each path."""
-        items = (item for trace in traces for item in self._items_of(trace))
-        return [row for item in items if (row := self._row(item)) is not None]
-
-    def _items_of(self, trace: Trace) -> list[TraceItem]:
-        if self._settings.reads_spans and not trace.data.spans:
-            is_running = str(trace.info.state) == "IN_PROGRESS"
-            self.omitted[RUNNING if is_running else "without spans"] += 1
-            return []
-        items = items_of(trace, self._settings.span)
-        if not items:
-            self.omitted[f"without a span {self._settings.span!r}"] += 1
-            self._note(span.name for span in trace.data.spans)
-        return items
-
-    def _row(self, item: TraceItem) -> tuple[Any, ...] | None:
-        values = [as_text(value_at(item.parts, path)) for path in self._paths]
-        present = dict(zip(self._paths, values, strict=True))
-        if item.why_none is not None and present.get(self._decision) is None:
-            self.omitted[item.why_none] += 1
-            return None
-        self._items += 1
-        self._values.update(path for path, value in present.items() if value is not None)
-        if present.get(self._decision) is None:
-            self._note(path for path, _ in leaves(item.parts))
-        return (item.id, item.time, *values)
-
-    def _note(self, names: Iterable[str]) -> None:
-        if len(self._names) < _MOST_NAMES:
-            self._names.update(dict.fromkeys(names))
-
-    def check(self, location: str) -> None:
-        """Refuse a window in which no trace has the span, or no item the decision.
-
-        Any other path that leads nowhere in a window is counted as a note.
-        """
-        span, traces = self._settings.span, self.omitted.total()
-        if not self._items:
-            if span is not None and self.omitted[f"without a span {span!r}"] == traces > 0:
-                message = (
-                    f"{location}: none of the {traces:,} traces of the window has a span {span!r}; "
-                    f"correct source.span. There are {there_are(self._names, span)}"
-                )
-                raise SourceRefused(message)
-            return
-        for path, setting in self._settings.decision_paths.items():
-            if path not in self._paths or self._values[path]:
-                continue
-            if setting in _DECISIONS:
-                message = (
-                    f"{location}: none of the {self._items:,} items of the window has {path} "
-                    f"(source.{setting}). There are {there_are(self._names, path)}"
-                )
-                raise SourceRefused(message)
-            self.omitted[f"have no {path} ({setting})"] = self._items
-
-
-_MOST_NAMES = 100  # That an error is chosen from

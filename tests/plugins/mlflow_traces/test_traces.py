@@ -6,7 +6,11 @@ from typing import Any
 import pytest
 
 from monitor.domain.errors import SourceRefused
+from monitor.domain.judge import Judge
+from monitor.domain.model import BandEdges
+from monitor.domain.ports import PlannedScan
 from monitor.plugins.mlflow_traces.paths import split_item, value_at
+from monitor.plugins.mlflow_traces.reading import TraceReader
 from tests.plugins.mlflow_traces.trace_store import TraceStore, source_of, span, verdict
 from tests.sources.prediction_files import TWO, WEEK
 
@@ -171,7 +175,7 @@ def test_a_path_that_no_item_has_is_refused_with_those_that_exist(store):
 
     text = refusal(store, columns={"score": "outputs.scor"})
 
-    assert "none of the 1 items of the window has outputs.scor (source.columns.score)" in text
+    assert "none of the 1 items of the window has outputs.scor (columns.score)" in text
     assert "did you mean outputs.score?" in text
 
 
@@ -180,6 +184,48 @@ def test_an_experiment_that_does_not_exist_is_refused_with_those_that_do(store):
 
     assert "does not exist; correct source.experiment. There are" in text
     assert "did you mean support-bot?" in text
+
+
+def test_a_judge_without_any_verdict_is_named_with_the_assessments_that_exist(store):
+    given = [verdict("toxicity_judge", "yes"), verdict("checked", True, source="HUMAN")]
+    store.add("tr-1", MONDAY, spans=[scored(0.9)], assessments=given)
+    source = source_of(store)
+    judge = Judge.model_validate({"assessment": "toxic_judge", "positive": "yes"})
+    source.settings.judge_by(judge)
+
+    fault = source.scan(WEEK, BandEdges(judged=True).strata(), 5, "s").judge_fault
+
+    assert fault == (
+        "none of the 1 items of the window has assessments.toxic_judge by a model or code (judge). "
+        "There are assessments.toxicity_judge; did you mean assessments.toxicity_judge?"
+    )
+
+
+def test_a_segment_that_no_item_has_is_counted(store):
+    store.add("tr-1", MONDAY, spans=[scored(0.9)])
+    columns = {"score": "outputs.score", "segments": ["tags.langage"]}
+
+    frame = source_of(store, columns=columns).scan(WEEK, TWO, 5, "s")
+
+    assert frame.omitted == {"without tags.langage (columns.segments)": 1}
+
+
+def test_monitors_of_a_block_share_one_reading(store, monkeypatch):
+    outputs = [{"insult": number % 2 == 0, "threat": number % 5 == 0} for number in range(20)]
+    for number, each in enumerate(outputs):
+        store.add(f"tr-{number:02}", MONDAY, spans=[span(outputs=each)])
+    sources = [
+        source_of(store, columns={"predicted": f"outputs.{name}"}, threshold=None)
+        for name in ("insult", "threat")
+    ]
+    alone = [source.scan(WEEK, TWO, 9, "s") for source in sources]
+    sources[0].read_for([PlannedScan(source, TWO, 9) for source in sources], WEEK, "s")
+    monkeypatch.setattr(TraceReader, "pages", None)  # nothing is read again
+
+    together = [source.scan(WEEK, TWO, 9, "s") for source in sources]
+
+    assert together == alone
+    assert [frame.flagged_size for frame in together] == [10, 4]
 
 
 @pytest.mark.parametrize(
