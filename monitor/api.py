@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from monitor.domain.errors import InputRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import pandas as pd
 
     from monitor.config.model import Config
+    from monitor.evaluation.judge import JudgeEvaluation
     from monitor.evaluation.result import Evaluation
     from monitor.results.estimates import Estimates
     from monitor.results.label_plan import LabelPlan
@@ -160,8 +161,6 @@ def evaluate(
     >>> print({end: round(found.estimate("recall")[end], 3) for end in ("point", "low", "high")})
     {'point': 0.561, 'low': 0.512, 'high': 0.609}
     """
-    import warnings
-
     from monitor.evaluation.designs import EvaluationSample
     from monitor.evaluation.result import evaluate_rows
     from monitor.evaluation.rows import Column, column_of, read_rows, values_of
@@ -182,9 +181,107 @@ def evaluate(
         flagged_rate=flagged_rate,
     )
     result = evaluate_rows(rows, drawn, level=level)
-    for warning in result.warnings:
-        warnings.warn(warning, stacklevel=2)  # where the caller stands
+    _warn(result.warnings)
     return result
+
+
+def evaluate_judge(
+    frame: pd.DataFrame,
+    *,
+    verdict: str = "verdict",
+    label: str = "label",
+    random: bool = False,
+    weight: Any = None,
+    strata: Any = None,
+    sizes: Mapping[str, int] | None = None,
+    prevalence: float | None = None,
+    flagged_rate: float | None = None,
+    level: float = 0.95,
+) -> JudgeEvaluation:
+    """Evaluate a judge, such as an LLM's verdicts, by the labels of people in a designed sample.
+
+    How the items were drawn is given as for `evaluate`, and required. An item is flagged where the
+    judge says yes. Strata need not be cut by the verdict: a sample that was drawn by the
+    predictions of a classifier has both verdicts in each stratum.
+
+    Parameters
+    ----------
+    frame
+        A row per item that has a verdict and a label.
+    verdict, label
+        Columns of the judge's verdict and of the truth by people: 1 or 0, yes or no, true or false.
+    random
+        The items are a plain random sample.
+    weight
+        Column of how many items each row stands for, up to one factor; or these values.
+    strata, sizes
+        Column of the stratum (the verdict if not given), and the items of each in the population,
+        such as ``{"flagged": 1600, "passed": 48400}``.
+    prevalence
+        Of the population to hold for; the items were drawn by actual class.
+    flagged_rate
+        Share of all items that the judge says yes to: what a plain random sample is checked
+        against.
+    level
+        Posterior probability inside each interval, for each metric by itself.
+
+    Returns
+    -------
+    JudgeEvaluation
+        ``estimate("kappa")``, likewise ``tpr``, ``tnr``, ``youden_j`` and ``agreement``, the share
+        of items where both say the same; ``warnings``; ``plot()`` draws the intervals.
+
+    Raises
+    ------
+    InputRefused
+        If a value cannot be used, with what to do.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> labeled = pd.DataFrame({
+    ...     "predicted": ["flagged"] * 400 + ["passed"] * 600,
+    ...     "verdict": [1] * 340 + [0] * 60 + [1] * 30 + [0] * 570,
+    ...     "label": [1] * 320 + [0] * 40 + [1] * 40 + [1] * 20 + [0] * 572 + [1] * 8,
+    ... })
+    >>> print(evaluate_judge(labeled, strata="predicted", sizes={"flagged": 1600, "passed": 4800}))
+    1,000 labels drawn from 6,400 items in 2 strata; 95% intervals
+    judge against people  estimate
+    --------------------  --------------------
+    tpr                   0.865 [0.825, 0.899]
+    tnr                   0.966 [0.952, 0.977]
+    youden_j              0.832 [0.789, 0.867]
+    kappa                 0.842 [0.803, 0.874]
+    agreement             0.940 [0.925, 0.952]
+    """
+    from monitor.evaluation.designs import EvaluationSample
+    from monitor.evaluation.judge import evaluate_judge_rows
+    from monitor.evaluation.rows import Column, column_of, read_rows, values_of
+
+    rows = read_rows(
+        Column(f"column {label!r}", column_of(frame, label, "label")),
+        predicted=Column(f"column {verdict!r}", column_of(frame, verdict, "verdict")),
+        weight=values_of(frame, weight, "weight"),
+        stratum=values_of(frame, strata, "strata"),
+    )
+    drawn = EvaluationSample(
+        random=random,
+        has_weights=weight is not None,
+        sizes=sizes,
+        prevalence=prevalence,
+        flagged_rate=flagged_rate,
+        may_cross=True,
+    )
+    result = evaluate_judge_rows(rows, drawn, level=level)
+    _warn(result.warnings)
+    return result
+
+
+def _warn(sentences: Iterable[str]) -> None:
+    import warnings
+
+    for sentence in sentences:
+        warnings.warn(sentence, stacklevel=3)  # where the caller of the function stands
 
 
 def history(monitor: str | None = None, config: Path | str = "config.yaml") -> RoundHistory:

@@ -37,7 +37,7 @@ def place(closed, tmp_path, monkeypatch):
 
 
 def test_the_package_exports_these_names_and_lists_no_others():
-    functions = ["compare", "estimate", "evaluate", "history", "plan"]
+    functions = ["compare", "estimate", "evaluate", "evaluate_judge", "history", "plan"]
     assert monitor.__all__ == ["ConfigRefused", "InputRefused", "TryLater", *functions]
     assert dir(monitor) == sorted(monitor.__all__)
 

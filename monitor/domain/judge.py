@@ -21,8 +21,9 @@ from monitor.domain.setting_types import Ends, Report, Settings
 class JudgedRow(Report):
     """A judge by the labels of ``rounds`` rounds together, the reported one the last.
 
-    ``tpr`` and ``fpr`` are the shares of positives and negatives with a yes, ``kappa`` is the
-    agreement with people. ``size`` counts the items with a verdict, ``yes`` those with a yes.
+    ``tpr`` and ``fpr`` are the shares of positives and negatives with a yes, ``youden_j`` is their
+    difference, ``kappa`` the agreement with people. ``size`` counts the items with a verdict,
+    ``yes`` those with a yes.
     """
 
     rounds: int
@@ -32,6 +33,7 @@ class JudgedRow(Report):
     tpr: Ends | None
     fpr: Ends | None
     kappa: Ends | None
+    youden_j: Ends | None = None  # not in reports of older rounds
 
 
 class JudgeRow(Report):

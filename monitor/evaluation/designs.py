@@ -7,7 +7,7 @@ weights, or by actual class with a prevalence to hold for.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,16 +21,18 @@ from monitor.stats.core.metrics import FLAGGED, PASSED, Matrix
 from monitor.stats.core.sample import LabeledSample
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.estimation.cell_matrix import MatrixDraws, matrix_draws
-from monitor.stats.estimation.four_cells import FourCells
+from monitor.stats.estimation.four_cells import FourCells, crossed_draws
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from monitor.evaluation.rows import LabeledRows
 
 SEED = 0  # The same labels give the same numbers
 
 _FEWEST_OF_A_WEIGHT = 2
+_MOST_OF_WEIGHTS = 100
+"""Different weights that are taken for strata; more belong to single items."""
 _WHOLE = 10**9
 """Items that weights are scaled to, where their sums are no counts; only ratios matter."""
 
@@ -39,7 +41,8 @@ _WHOLE = 10**9
 class EvaluationSample:
     """What somebody says of how the labels were drawn: at most one of the four.
 
-    ``flagged_rate`` is what a plain random sample is checked against.
+    ``flagged_rate`` is what a plain random sample is checked against. ``may_cross`` allows strata
+    that hold both predicted classes in ``sizes``.
     """
 
     random: bool = False
@@ -47,6 +50,7 @@ class EvaluationSample:
     sizes: Mapping[str, int] | None = None
     prevalence: float | None = None
     flagged_rate: float | None = None
+    may_cross: bool = False
 
     def __post_init__(self) -> None:
         options = {
@@ -125,7 +129,7 @@ def design_of(rows: LabeledRows, drawn: EvaluationSample) -> EvaluationDesign:
         message = "a stratum is named but no sizes; give the items of each stratum in sizes"
         raise InputRefused(message)
     if drawn.sizes is not None:
-        return _by_sizes(rows, drawn.sizes)
+        return _by_sizes(rows, drawn.sizes, may_cross=drawn.may_cross)
     if rows.weight is not None:
         return _by_weights(rows, rows.weight)
     cells = FourCells.of_items(rows.flagged, rows.positive)
@@ -173,11 +177,16 @@ def _free(
     )
 
 
-def _by_sizes(rows: LabeledRows, sizes: Mapping[str, int]) -> EvaluationDesign:
+def _by_sizes(rows: LabeledRows, sizes: Mapping[str, int], *, may_cross: bool) -> EvaluationDesign:
     names = rows.stratum
     if names is None:
         names = np.where(rows.flagged, FLAGGED, PASSED).astype(object)
     size = _checked_sizes(sizes, names)
+    total, strata = sum(size.values()), plural(len(size), "stratum").replace("stratums", "strata")
+    if may_cross and any(0 < rows.flagged[names == name].mean() < 1 for name in size):
+        text = f"{plural_labels(len(rows))} drawn from {total:,} items in {strata}"
+        ordered, stratum = np.unique(names, return_inverse=True)
+        return _crossed(rows, stratum, [size[str(name)] for name in ordered], text)
     flagged = {name: _one_class(name, rows.flagged[names == name]) for name in size}
     order = sorted(size, key=lambda name: not flagged[name])
     index = {name: h for h, name in enumerate(order)}
@@ -187,10 +196,7 @@ def _by_sizes(rows: LabeledRows, sizes: Mapping[str, int]) -> EvaluationDesign:
         size=[size[name] for name in order],
         flagged=sum(flagged.values()),
     )
-    text = (
-        f"{plural_labels(len(rows))} drawn by predicted class from {sum(size.values()):,} "
-        f"items, in {plural(len(order), 'stratum').replace('stratums', 'strata')}"
-    )
+    text = f"{plural_labels(len(rows))} drawn by predicted class from {total:,} items, in {strata}"
     return _stratified(rows, sample, order, text, sized=True)
 
 
@@ -250,12 +256,16 @@ def _by_weights(rows: LabeledRows, weight: NDArray[np.float64]) -> EvaluationDes
     different, stratum = np.unique(weight, return_inverse=True)
     by_class = np.zeros((len(different), 2), dtype=np.int64)
     np.add.at(by_class, (stratum, rows.flagged.astype(np.int64)), 1)
-    if np.any(by_class.min(axis=1) > 0) or np.any(by_class.sum(axis=1) < _FEWEST_OF_A_WEIGHT):
+    crosses, labeled = bool(by_class.min(axis=1).any()), by_class.sum(axis=1)
+    if crosses and labeled.min() >= _FEWEST_OF_A_WEIGHT and 1 < len(labeled) <= _MOST_OF_WEIGHTS:
+        text = f"{label}, weights taken for {len(labeled)} strata"
+        return _crossed(rows, stratum, different * labeled, text)
+    if crosses or labeled.min() < _FEWEST_OF_A_WEIGHT:
         cells = FourCells.of_items(rows.flagged, rows.positive, weight)
         return _free(rows, cells, f"{label}, each with its weight")
     is_passed = by_class[:, 1] == 0
     order = np.argsort(is_passed, kind="stable")
-    items = different * by_class.sum(axis=1)
+    items = different * labeled
     are_counts = np.all(items == np.rint(items)) and np.all(different >= 1)
     size = np.rint(items if are_counts else items * (_WHOLE / items.sum())).astype(np.int64)
     sample = LabeledSample(
@@ -267,6 +277,18 @@ def _by_weights(rows: LabeledRows, weight: NDArray[np.float64]) -> EvaluationDes
     names = [f"weight {different[h]:g}" for h in order]
     text = f"{label}, weights taken for {len(order)} strata by predicted class"
     return _stratified(rows, sample, names, text, sized=False)
+
+
+def _crossed(
+    rows: LabeledRows, stratum: NDArray[np.intp], size: ArrayLike, text: str
+) -> EvaluationDesign:
+    """Take strata that hold both predicted classes, so that these have no known size."""
+    labeled = np.zeros((np.size(size), 4))
+    np.add.at(labeled, (stratum, 2 * ~rows.flagged + ~rows.positive), 1)
+    weight = (np.asarray(size) / labeled.sum(axis=1))[stratum]
+    cells = FourCells.of_items(rows.flagged, rows.positive, weight)
+    design = _free(replace(rows, weight=weight), cells, text)
+    return replace(design, drawn=crossed_draws(labeled, size, seed=SEED))
 
 
 def _stratified(

@@ -29,13 +29,11 @@ from monitor.stats.core.counts import Interval
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.core.sample import ScoredSample
 from monitor.stats.curves.curve_draws import curve_bands
-from monitor.stats.estimation.posterior import estimates
+from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.estimation.prevalence import prevalence_curve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    Triple = tuple[float, float, float]
 
 _DECIMALS = 6
 _CHANCE = 0.5
@@ -245,16 +243,9 @@ class Evaluation(Estimates):
                 message = f"figure is {figure!r}; there are intervals, prevalence and curves"
         raise InputRefused(message)
 
-    def ends(self, metric: str) -> Triple | None:
-        """Point, low and high of a metric of the classifier; None if it is not estimable."""
-        row = self.estimate(metric)
-        if row["point"] is None:
-            return None
-        return row["point"], row["low"], row["high"]
-
     def document(self) -> Sequence[str | Table]:
         """Return how the labels were drawn, warnings, and a table of the main metrics."""
-        rows = [[name, self._text(name)] for name in HEADLINE]
+        rows = [[name, self.text(name)] for name in HEADLINE]
         if self.curves is not None:
             rows += [
                 [name, interval_text(Interval(*getattr(self.curves, area)))]
@@ -266,14 +257,6 @@ class Evaluation(Estimates):
             Table(["metric", "estimate"], rows),
         ]
 
-    def _text(self, metric: str) -> str:
-        row = self.estimate(metric)
-        triple = self.ends(metric)
-        if triple is None:
-            return f"not estimable: {row['reason']}"
-        caution = "" if row["caution"] is None else f" ({row['caution']})"
-        return f"{interval_text(Interval(*triple))}{caution}"
-
 
 def evaluate_rows(rows: LabeledRows, drawn: EvaluationSample, *, level: float = 0.95) -> Evaluation:
     """Estimate everything from checked rows, drawn as it is said.
@@ -283,19 +266,7 @@ def evaluate_rows(rows: LabeledRows, drawn: EvaluationSample, *, level: float = 
     InputRefused
         If the rows do not fit how they were drawn, or the level is out of range.
     """
-    if not isinstance(level, float) or not 0 < level < 1:
-        message = f"level is {level!r}; it is the probability inside an interval, such as 0.95"
-        raise InputRefused(message)
-    warned = labeled_set_warnings(rows, drawn)
-    design = design_of(rows, drawn)
-    result = estimates(
-        design.counts,
-        metrics=tuple(METRICS),
-        estimands=design.estimands,
-        level=level,
-        drawn=design.drawn,
-        scaled=design.scaled,
-    )
+    warned, design, result = estimate_design(rows, drawn, tuple(METRICS), level)
     curves = _curves(rows, design, level)
     p3 = prevalence_curve(design.drawn.of("rate"), level=level, scaled=design.scaled)
     return Evaluation(
@@ -309,6 +280,29 @@ def evaluate_rows(rows: LabeledRows, drawn: EvaluationSample, *, level: float = 
         reference=design.reference,
         warnings=(*warned, *_score_warnings(rows), *_order_warnings(curves)),
     )
+
+
+def estimate_design(
+    rows: LabeledRows, drawn: EvaluationSample, metrics: Sequence[str], level: float
+) -> tuple[list[str], EvaluationDesign, list[MetricEstimate]]:
+    """Return warnings about a labeled set, its design, and estimates of metrics.
+
+    Raises `InputRefused` as ``evaluate_rows`` does.
+    """
+    if not isinstance(level, float) or not 0 < level < 1:
+        message = f"level is {level!r}; it is the probability inside an interval, such as 0.95"
+        raise InputRefused(message)
+    warned = labeled_set_warnings(rows, drawn)
+    design = design_of(rows, drawn)
+    result = estimates(
+        design.counts,
+        metrics=metrics,
+        estimands=design.estimands,
+        level=level,
+        drawn=design.drawn,
+        scaled=design.scaled,
+    )
+    return warned, design, result
 
 
 def _curves(rows: LabeledRows, design: EvaluationDesign, level: float) -> GainCurvesRow | None:

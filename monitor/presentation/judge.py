@@ -14,6 +14,7 @@ from monitor.presentation.table import Table
 _RATES = {
     "says yes to positives": "tpr",
     "says yes to negatives": "fpr",
+    "Youden's J": "youden_j",
     "agreement with people (kappa)": "kappa",
 }
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused
 from monitor.domain.report import EstimateRow
+from monitor.drawing.scales import Linear
 from monitor.drawing.svg import QUIET, circle, line, picture, text_at
 from monitor.presentation.estimates import caution_lines, reason_text
 from monitor.presentation.numbers import PointAndInterval, interval_text
 from monitor.presentation.table import Table
 from monitor.results.result import Picture, Result
-from monitor.stats.core.metrics import METRICS
+from monitor.stats.core.counts import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,11 +32,12 @@ _WIDTH, _ROW = 540.0, 20.0  # points
 _AXIS_START, _AXIS_END = 130.0, 390.0
 _TOP = 46.0
 _COLOUR = "#0072B2"  # Okabe and Ito's blue
-_ENDS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 def draw_intervals(estimates: Mapping[str, PointAndInterval], title: str) -> bytes:
-    """Draw metrics between 0 and 1, by what they are called; those without a point are left out.
+    """Draw metrics, by what they are called; those without a point are left out.
+
+    The axis goes from 0 to 1, or from -1 if an interval reaches below 0.
 
     Raises `InputRefused` if no metric has a point.
     """
@@ -45,19 +47,22 @@ def draw_intervals(estimates: Mapping[str, PointAndInterval], title: str) -> byt
         raise InputRefused(message)
     bottom = _TOP + _ROW * len(drawn)
     shapes = [text_at((8, 20), title, 12, bold=True, room=_WIDTH - 16)]
-    for share in _ENDS:
+    lowest = -1.0 if any((each.low or 0.0) < 0 for each in drawn.values()) else 0.0
+    axis = Linear(lowest, 1.0)
+    for value in (lowest + step * (1 - lowest) / 4 for step in range(5)):
+        at = _across(axis, value)
         shapes += [
-            line((_across(share), _TOP - 8), (_across(share), bottom), "#DDDDDD", 0.6),
-            text_at((_across(share), bottom + 12), f"{share:g}", 9, anchor="middle"),
+            line((at, _TOP - 8), (at, bottom), "#DDDDDD", 0.6),
+            text_at((at, bottom + 12), f"{value:g}", 9, anchor="middle"),
         ]
     for index, (name, estimate) in enumerate(drawn.items()):
-        shapes += _interval_row(name, estimate, _TOP + _ROW * index + 4)
+        shapes += _interval_row(axis, name, estimate, _TOP + _ROW * index + 4)
     return picture((_WIDTH, bottom + 20), title, "Points and intervals.", shapes)
 
 
-def _interval_row(name: str, estimate: PointAndInterval, middle: float) -> list[str]:
+def _interval_row(axis: Linear, name: str, estimate: PointAndInterval, middle: float) -> list[str]:
     low, point, high = (
-        _across(value or 0.0) for value in (estimate.low, estimate.point, estimate.high)
+        _across(axis, value or 0.0) for value in (estimate.low, estimate.point, estimate.high)
     )
     return [
         text_at((_AXIS_START - 10, middle + 3.5), name, 10, anchor="end"),
@@ -67,8 +72,8 @@ def _interval_row(name: str, estimate: PointAndInterval, middle: float) -> list[
     ]
 
 
-def _across(share: float) -> float:
-    return _AXIS_START + share * (_AXIS_END - _AXIS_START)
+def _across(axis: Linear, value: float) -> float:
+    return _AXIS_START + axis.share(value) * (_AXIS_END - _AXIS_START)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -94,8 +99,24 @@ class Estimates(Result):
         for row in self.estimates:
             if (row["metric"], row["estimand"]) == (metric, estimand):
                 return row
-        message = f"there is no {estimand} estimate of {metric!r}; known: {', '.join(METRICS)}"
+        names = dict.fromkeys(row["metric"] for row in self.estimates)
+        message = f"there is no {estimand} estimate of {metric!r}; known: {', '.join(names)}"
         raise InputRefused(message)
+
+    def ends(self, metric: str) -> tuple[float, float, float] | None:
+        """Point, low and high of a metric of the classifier; None if it is not estimable."""
+        row = self.estimate(metric)
+        if row["point"] is None:
+            return None
+        return row["point"], row["low"], row["high"]
+
+    def text(self, metric: str) -> str:
+        """Return a metric of the classifier with its interval and caution, or why it has none."""
+        row, ends = self.estimate(metric), self.ends(metric)
+        if ends is None:
+            return f"not estimable: {row['reason']}"
+        caution = "" if row["caution"] is None else f" ({row['caution']})"
+        return f"{interval_text(Interval(*ends))}{caution}"
 
     def document(self) -> Sequence[str | Table]:
         """Return the table of rates and values of the window, then reasons and cautions."""
@@ -126,10 +147,17 @@ class Estimates(Result):
 
         Raises `InputRefused` if no metric could be estimated.
         """
-        rates = {row["metric"]: row for row in self.estimates if row["estimand"] == "rate"}
-        rows = {name: _row(rates[name]) for name in HEADLINE if name in rates}
         level = f"{100 * self.estimates[0]['level']:.4g}%"
-        return Picture(draw_intervals(rows, f"Rates of the classifier, {level} intervals"))
+        return self.draw(HEADLINE, f"Rates of the classifier, {level} intervals")
+
+    def draw(self, metrics: Iterable[str], title: str) -> Picture:
+        """Draw points and intervals of the rates of some metrics, as far as they were asked for.
+
+        Raises `InputRefused` if none of them could be estimated.
+        """
+        rates = {row["metric"]: row for row in self.estimates if row["estimand"] == "rate"}
+        rows = {name: _row(rates[name]) for name in metrics if name in rates}
+        return Picture(draw_intervals(rows, title))
 
 
 def _row(estimate: dict[str, Any]) -> EstimateRow:

@@ -281,7 +281,7 @@ def _judge_metrics(report: RoundReport) -> dict[str, float]:
         return {}
     values = {"judge/missing": row.missing / row.size}
     for called, of in (("", row.alone), ("_pooled", row.pooled)):
-        for name in () if of is None else ("tpr", "fpr", "kappa"):
+        for name in () if of is None else ("tpr", "fpr", "youden_j", "kappa"):
             values |= _with_ends(f"judge/{name}{called}", getattr(of, name))
     return values if row.saved is None else {**values, "judge/saved": row.saved}
 

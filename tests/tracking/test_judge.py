@@ -15,6 +15,7 @@ def judged(rounds, tpr=(0.8, 0.75, 0.85)):
         tpr=tpr,
         fpr=(0.02, 0.01, 0.03),
         kappa=None,
+        youden_j=(0.78, 0.74, 0.82),
     )
 
 
@@ -37,11 +38,18 @@ def test_a_round_has_the_rates_of_its_judge_and_the_share_without_a_verdict():
         "judge/tpr_pooled": 0.81,
         "judge/tpr_pooled_low": 0.79,
         "judge/tpr_pooled_high": 0.83,
+        "judge/youden_j": 0.78,
+        "judge/youden_j_low": 0.74,
+        "judge/youden_j_high": 0.82,
+        "judge/youden_j_pooled": 0.78,
+        "judge/youden_j_pooled_low": 0.74,
+        "judge/youden_j_pooled_high": 0.82,
         "judge/missing": 0.01,
     }
     note = describe(report).replace("&emsp;", "").replace("\\", "")
     assert "Judge: verdict = yes (prompt 2)" in note
     assert "| says yes to positives | 0.800 [0.750, 0.850] | 0.810 [0.790, 0.830] |" in note
+    assert "| Youden's J | 0.780 [0.740, 0.820] |" in note
     assert "the estimates rest on people's labels" in note
 
 

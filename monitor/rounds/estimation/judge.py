@@ -157,17 +157,15 @@ def _judged(rounds: Sequence[Counts], verdicts: NDArray[np.str_], seed: int) -> 
     judged = np.isin(verdict, (Verdict.YES, Verdict.NO))
     if not counts.size[judged].any():
         return None
-    tpr, fpr, kappa = judge_rates(
+    rates = judge_rates(
         counts, verdict == Verdict.YES, judged, seed=seed, level=CREDIBLE_LEVEL
-    )
+    )._asdict()
     return JudgedRow(
         rounds=len(rounds),
         size=int(counts.size[judged].sum()),
         yes=int(counts.size[verdict == Verdict.YES].sum()),
         labeled=int(counts.labeled[judged].sum()),
-        tpr=None if tpr is None else ends_of(tpr),
-        fpr=None if fpr is None else ends_of(fpr),
-        kappa=None if kappa is None else ends_of(kappa),
+        **{name: None if rate is None else ends_of(rate) for name, rate in rates.items()},
     )
 
 

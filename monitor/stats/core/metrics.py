@@ -321,11 +321,38 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
 A round estimates all of them, and keeps its estimates in this order.
 """
 
+
+def _youden_j(m: Matrix) -> Floats:
+    return _recall(m) + _ratio(m.tn, m.negative) - 1
+
+
+def _kappa(m: Matrix) -> Floats:
+    observed = _ratio(m.tp + m.tn, m.total)
+    expected = _ratio(m.flagged * m.positive + m.passed * m.negative, m.total**2)
+    return 1 - _ratio(1 - observed, 1 - expected)
+
+
+AGREEMENT_METRICS: Mapping[str, Metric] = MappingProxyType(
+    {
+        metric.name: metric
+        for metric in (
+            Metric("youden_j", _youden_j, Undefined.ONE_ACTUAL_CLASS, by_truth=True),
+            Metric("kappa", _kappa, Undefined.EMPTY_MARGIN, by_truth=True),
+        )
+    }
+)
+"""How a judge agrees with people; rounds do not estimate these of the classifier.
+
+``youden_j`` is recall + specificity - 1 (Youden, *Cancer* 3, 1950), ``kappa`` is
+:math:`(p_o - p_e)/(1 - p_e)` with :math:`p_o = (TP+TN)/N` and :math:`p_e = ((TP+FP)(TP+FN) +
+(FN+TN)(FP+TN))/N^2` (Cohen, *Educational and Psychological Measurement* 20, 1960).
+"""
+
 _OTHER_NAMES = MappingProxyType({"false_positive_rate": "fpr"})
 
 
 def metric(name: str) -> Metric:
-    """Metric of that name: one of ``METRICS``, or ``f`` and a number (``f2``, ``f0.5``).
+    """Metric of that name, of ``METRICS`` or ``AGREEMENT_METRICS``, or ``f2``, ``f0.5`` and so on.
 
     Raises
     ------
@@ -337,7 +364,7 @@ def metric(name: str) -> Metric:
     >>> metric("f2").name, metric("false_positive_rate").name
     ('f2', 'fpr')
     """
-    listed = METRICS.get(_OTHER_NAMES.get(name, name))
+    listed = METRICS.get(_OTHER_NAMES.get(name, name)) or AGREEMENT_METRICS.get(name)
     if listed is not None:
         return listed
     f_number = re.fullmatch(r"f(\d+(?:\.\d+)?)", name)

@@ -2,12 +2,8 @@ r"""How good a judge's verdicts are, by the labels of people alone.
 
 Where a verdict cuts the strata, it is the same for all items of a stratum. So the judge is a
 classifier whose "flagged" strata are the strata of a yes, and its rates follow from the labels as
-the monitored classifier's do (``cell_matrix``). Agreement is Cohen's kappa over the window,
-
-.. math:: \kappa = \frac{p_o - p_e}{1 - p_e}, \qquad
-    p_e = \frac{(TP+FP)(TP+FN) + (FN+TN)(FP+TN)}{N^2}
-
-with :math:`p_o = (TP+TN)/N` (Cohen, *Educational and Psychological Measurement* 20, 1960).
+the monitored classifier's do (``cell_matrix``). Agreement is Youden's J and Cohen's kappa over the
+window (``metrics.AGREEMENT_METRICS``).
 """
 
 from __future__ import annotations
@@ -29,13 +25,15 @@ if TYPE_CHECKING:
 
 
 class JudgeRates(NamedTuple):
-    """Shares of the positives and of the negatives that a judge says yes to, and kappa.
+    """Shares of the positives and of the negatives that a judge says yes to, and agreement.
 
-    None if undefined, as kappa is where the judge says the same of all items.
+    None if undefined, as kappa is where the judge says the same of all items. ``youden_j`` is
+    TPR - FPR.
     """
 
     tpr: Interval | None
     fpr: Interval | None
+    youden_j: Interval | None
     kappa: Interval | None
 
 
@@ -52,14 +50,14 @@ def judge_rates(
     of_judge = counts_of_judge(counts, says_yes, order)
     draws = _with_noise_of_verdicts(cell_matrix(of_judge, "rate", seed=seed), seed)
     points = weighted_matrix(of_judge)
-    tpr, fpr, kappa = (
+    tpr, fpr, youden_j, kappa = (
         _interval(of(draws), float(of(points)), level)
-        for of in (metric("recall"), metric("fpr"), _kappa)
+        for of in map(metric, ("recall", "fpr", "youden_j", "kappa"))
     )
     says_both = (
         of_judge.size[of_judge.is_flagged].any() and of_judge.size[~of_judge.is_flagged].any()
     )
-    return JudgeRates(tpr, fpr, kappa if says_both else None)
+    return JudgeRates(tpr, fpr, youden_j, kappa if says_both else None)
 
 
 def _with_noise_of_verdicts(drawn: Matrix, seed: int) -> Matrix:
@@ -89,14 +87,6 @@ def counts_of_judge(counts: Counts, says_yes: ArrayLike, order: Ints) -> Counts:
     """Count for the judge as for a classifier that flags what it says yes to, in an ``order``."""
     columns = {name: getattr(counts, name)[order] for name in ("size", "labeled", "positive")}
     return Counts.of_arrays(**columns, is_flagged=np.asarray(says_yes, dtype=np.bool_)[order])
-
-
-def _kappa(matrix: Matrix) -> Floats:
-    observed = (matrix.tp + matrix.tn) / matrix.total
-    by_chance = matrix.flagged * matrix.positive + matrix.passed * matrix.negative
-    expected = by_chance / matrix.total**2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(expected < 1, (observed - expected) / (1 - expected), np.nan))
 
 
 def _interval(draws: Floats, point: float, level: float) -> Interval | None:

@@ -25,10 +25,11 @@ def true_rates():
     total = tp + fp + fn + tn
     expected = ((tp + fp) * (tp + fn) + (fn + tn) * (fp + tn)) / total**2
     kappa = ((tp + tn) / total - expected) / (1 - expected)
-    return {"tpr": tp / (tp + fn), "fpr": fp / (fp + tn), "kappa": kappa}
+    tpr, fpr = tp / (tp + fn), fp / (fp + tn)
+    return {"tpr": tpr, "fpr": fpr, "youden_j": tpr - fpr, "kappa": kappa}
 
 
-def test_with_every_item_labeled_the_points_are_the_shares_and_kappa_by_hand():
+def test_with_every_item_labeled_the_points_are_the_shares_and_agreement_by_hand():
     found = judge_rates(counts(SIZE, np.rint(SIZE * RATE).astype(int)), YES, JUDGED)
 
     for name, value in true_rates().items():
@@ -38,7 +39,7 @@ def test_with_every_item_labeled_the_points_are_the_shares_and_kappa_by_hand():
 def test_intervals_hold_the_truth_of_simulated_rounds_and_items_without_a_verdict_do_not_count():
     rng = np.random.default_rng(7)
     labeled = np.array([40, 60, 30, 500, 80, 100])
-    held = dict.fromkeys(("tpr", "fpr", "kappa"), 0)
+    held = dict.fromkeys(true_rates(), 0)
     rounds = 300
     for seed in range(rounds):
         found = judge_rates(counts(labeled, rng.binomial(labeled, RATE)), YES, JUDGED, seed=seed)

@@ -1,0 +1,109 @@
+"""A judge's verdicts against the labels of people: what `evaluate_judge` returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from monitor.domain.errors import InputRefused
+from monitor.evaluation.designs import EvaluationSample
+from monitor.evaluation.result import estimate_design
+from monitor.evaluation.rows import LabeledRows
+from monitor.presentation.reasons import worded
+from monitor.presentation.table import Table
+from monitor.results.estimates import Estimates
+from monitor.results.result import Picture
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+METRIC_OF = {
+    "tpr": "recall",
+    "tnr": "specificity",
+    "youden_j": "youden_j",
+    "kappa": "kappa",
+    "agreement": "accuracy",
+}
+"""Metrics of a judge, by the metric of a classifier that flags what the judge says yes to."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class JudgeEvaluation(Estimates):
+    """How far a judge agrees with people, in the population that its items were drawn from.
+
+    Parameters
+    ----------
+    drawn
+        How the items were drawn, in words.
+    level
+        Posterior probability inside each interval, for each metric by itself.
+    labels
+        Labeled items: ``tp`` and ``fp`` with a yes of the judge, ``fn`` and ``tn`` with a no.
+    warnings
+        What looks as if the labels were swapped, or drawn otherwise.
+    """
+
+    drawn: str
+    level: float
+    labels: dict[str, int]
+    warnings: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all values."""
+        return {
+            "drawn": self.drawn,
+            "level": self.level,
+            "warnings": list(self.warnings),
+            "labels": self.labels,
+            "estimates": self.estimates,
+        }
+
+    def document(self) -> Sequence[str | Table]:
+        """Return how the items were drawn, warnings, and a table of the metrics."""
+        rows = [[name, self.text(name)] for name in METRIC_OF]
+        return [
+            f"{self.drawn}; {self._level}",
+            *(f"WARNING: {warning}" for warning in self.warnings),
+            Table(["judge against people", "estimate"], rows),
+        ]
+
+    def plot(self) -> Picture:
+        """Draw points and intervals of the metrics.
+
+        Raises `InputRefused` if no metric could be estimated.
+        """
+        return self.draw(METRIC_OF, f"Judge against people, {self._level}")
+
+    @property
+    def _level(self) -> str:
+        return f"{100 * self.level:.4g}% intervals"
+
+
+def evaluate_judge_rows(
+    rows: LabeledRows, drawn: EvaluationSample, *, level: float = 0.95
+) -> JudgeEvaluation:
+    """Estimate a judge's rates and agreement from checked rows, flagged where it says yes.
+
+    Raises
+    ------
+    InputRefused
+        If nobody says how the rows were drawn, they do not fit it, or the level is out of range.
+    """
+    if drawn == EvaluationSample(may_cross=True) and rows.stratum is None:
+        message = (
+            "nothing says how the items were drawn, and agreement depends on it; give weight, or "
+            "strata and sizes, or random=True if they are a plain random sample"
+        )
+        raise InputRefused(message)
+    warned, design, found = estimate_design(rows, drawn, tuple(METRIC_OF.values()), level)
+    name_of = {metric: name for name, metric in METRIC_OF.items()}
+    yes, positive = rows.flagged, rows.positive
+    cells = {"tp": yes & positive, "fp": yes & ~positive, "fn": ~yes & positive}
+    cells["tn"] = ~yes & ~positive
+    return JudgeEvaluation(
+        drawn=design.words,
+        level=level,
+        estimates=[worded(replace(each, metric=name_of[each.metric])) for each in found],
+        labels={name: int(of.sum()) for name, of in cells.items()},
+        warnings=tuple(warned),
+    )
