@@ -111,7 +111,7 @@ class Estimates(Result):
         return row["point"], row["low"], row["high"]
 
     def text(self, metric: str) -> str:
-        """Return a metric of the classifier with its interval and caution, or why it has none."""
+        """Return the interval and caution of a metric, or the reason why it is not estimable."""
         row, ends = self.estimate(metric), self.ends(metric)
         if ends is None:
             return f"not estimable: {row['reason']}"
@@ -151,9 +151,9 @@ class Estimates(Result):
         return self.draw(HEADLINE, f"Rates of the classifier, {level} intervals")
 
     def draw(self, metrics: Iterable[str], title: str) -> Picture:
-        """Draw points and intervals of the rates of some metrics, as far as they were asked for.
+        """Draw points and intervals of the rates of some metrics.
 
-        Raises `InputRefused` if none of them could be estimated.
+        Raises `InputRefused` if no metric could be estimated.
         """
         rates = {row["metric"]: row for row in self.estimates if row["estimand"] == "rate"}
         rows = {name: _row(rates[name]) for name in metrics if name in rates}
