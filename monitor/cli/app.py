@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 from monitor.cli.commands import (
     effects,
     forecasts,
+    gate,
     keeping,
     labeling,
     labels,
@@ -134,6 +135,7 @@ SECTIONS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
     "Other": {
         "simulate": forecasts.simulate,
         "estimate": results.estimate,
+        "gate": gate.gate,
         "users": _group(
             "Manage the people who sign in to the pages with a token.",
             {

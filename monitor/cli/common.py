@@ -94,6 +94,15 @@ def parse_time(text: str, option: str) -> datetime:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
+def parse_pair(text: str, option: str, example: str) -> tuple[str, float]:
+    """Read a metric with a number, such as precision=0.80."""
+    match = re.fullmatch(r"\s*(\w+)\s*=\s*([+-]?\d*\.?\d+)\s*", text)
+    if match is None:
+        message = f"{text!r} is no metric with a number; write {example}"
+        raise typer.BadParameter(message, param_hint=option)
+    return match[1], float(match[2])
+
+
 def minute(at: datetime | None) -> str:
     """Describe a time to the minute, in UTC."""
     return "-" if at is None else minute_text(at)

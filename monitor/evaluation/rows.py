@@ -63,10 +63,7 @@ def read_rows(
     Raises `InputRefused` if a value cannot be used, a column has another length than the labels, or
     all items are of one actual or of one predicted class.
     """
-    scores = None if score is None else _finite(score, "score")
-    below = rounded_below(threshold)
-    if scores is not None and threshold is not None and below is not None:
-        scores = np.where(scores == below, threshold, scores)
+    scores = _scores(score, threshold)
     positive = _zero_one(labels, "label")
     flagged = _flagged(predicted, scores, threshold)
     _check_both(positive, labels.name, "positive (1)", "negative (0)")
@@ -87,11 +84,23 @@ def read_rows(
     return rows
 
 
-def read_table(path: Path, what: str) -> pd.DataFrame:
-    """Read a CSV or Parquet file; raises `InputRefused` if it cannot be read."""
+def class_sizes(
+    predicted: Column | None, score: Column | None, threshold: float | None
+) -> dict[str, int]:
+    """Count the flagged and the passed items, labeled or not; see `read_rows`."""
+    flagged = _flagged(predicted, _scores(score, threshold), threshold)
+    return {"flagged": int(flagged.sum()), "passed": int((~flagged).sum())}
+
+
+def read_table(path: Path, what: str, *, text: str | None = None) -> pd.DataFrame:
+    """Read a CSV or Parquet file; raises `InputRefused` if it cannot be read.
+
+    text: A column that stays as it is written, such as ids.
+    """
+    types = {} if text is None else {text: str}
     try:
         is_parquet = path.suffix.lower() in {".parquet", ".pq"}
-        return pd.read_parquet(path) if is_parquet else pd.read_csv(path)
+        return pd.read_parquet(path) if is_parquet else pd.read_csv(path, dtype=types)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
         message = f"{what} {path} cannot be read as CSV or Parquet: {reason}"
@@ -127,6 +136,13 @@ def holds_classes(values: Any) -> bool:
     """Return whether all values are 0 or 1 (or say so), as predicted classes are."""
     numbers = pd.to_numeric(pd.Series(_flat(values)).map(zero_one), errors="coerce")
     return bool(numbers.isin([0, 1]).all())
+
+
+def _scores(score: Column | None, threshold: float | None) -> Values | None:
+    scores, below = None if score is None else _finite(score, "score"), rounded_below(threshold)
+    if scores is None or threshold is None or below is None:
+        return scores
+    return np.where(scores == below, threshold, scores)
 
 
 def _flagged(predicted: Column | None, scores: Values | None, threshold: float | None) -> Flags:

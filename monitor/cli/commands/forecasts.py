@@ -10,6 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from monitor.api import opened
+from monitor.cli.commands.labeled_sets import (
+    FlaggedSizeOption,
+    InUseOption,
+    PassedSizeOption,
+    PrevalenceOption,
+    RandomOption,
+    WeightOption,
+    refuse_options,
+    sample_by,
+)
 from monitor.cli.commands.results import only_monitor
 from monitor.cli.common import (
     CONFIG,
@@ -20,8 +30,8 @@ from monitor.cli.common import (
     PrecisionOption,
     RecallOption,
     SizeOption,
-    flag,
     option,
+    parse_pair,
 )
 from monitor.cli.views.printing import echo, echo_document, echo_json, with_progress
 from monitor.domain.errors import InputRefused
@@ -167,7 +177,7 @@ def _drift(drops: Sequence[str], prevalence: str | None) -> Drift:
     from monitor.domain.settings import LIMITED_METRICS
     from monitor.rounds.forecast.simulate import Drift
 
-    changes = dict(_pair(drop, "--drop", "precision=-0.10") for drop in drops)
+    changes = dict(parse_pair(drop, "--drop", "precision=-0.10") for drop in drops)
     for metric, change in changes.items():
         if not -1 < change < 1:
             message = (
@@ -179,14 +189,6 @@ def _drift(drops: Sequence[str], prevalence: str | None) -> Drift:
             raise typer.BadParameter(message, param_hint="--drop")
     times = 1.0 if prevalence is None else _times(prevalence)
     return Drift({metric: -change for metric, change in changes.items()}, times)
-
-
-def _pair(text: str, option: str, example: str) -> tuple[str, float]:
-    match = re.fullmatch(r"\s*(\w+)\s*=\s*([+-]?\d*\.?\d+)\s*", text)
-    if match is None:
-        message = f"{text!r} is no metric with a number; write {example}"
-        raise typer.BadParameter(message, param_hint=option)
-    return match[1], float(match[2])
 
 
 def _times(text: str) -> float:
@@ -232,7 +234,7 @@ def _parsed_limits(options: Sequence[str]) -> Limits:
 
     from monitor.domain.settings import Limits
 
-    pairs = dict(_pair(each, "--limit", "precision=0.80") for each in options)
+    pairs = dict(parse_pair(each, "--limit", "precision=0.80") for each in options)
     try:
         return Limits.model_validate(pairs)
     except ValidationError as error:
@@ -266,22 +268,12 @@ def threshold(
     labels: Annotated[
         Path | None, option("FILE", "Use a file with score and label (1 or 0) instead of rounds.")
     ] = None,
-    in_use: Annotated[
-        float | None, option("SCORE", "Threshold in use: lowest flagged score.", "--threshold")
-    ] = None,
-    flagged_size: Annotated[
-        int | None, option("COUNT", "Number of flagged items, labeled or not.")
-    ] = None,
-    passed_size: Annotated[
-        int | None, option("COUNT", "Number of passed items, labeled or not.")
-    ] = None,
-    weight: Annotated[
-        str | None, option("COLUMN", "Column with the number of items that a label represents.")
-    ] = None,
-    prevalence: Annotated[
-        float | None, option("SHARE", "Share of positives, if labels were drawn by actual class.")
-    ] = None,
-    random: Annotated[bool, flag("--random", "The labels are a plain random sample.")] = False,
+    in_use: InUseOption = None,
+    flagged_size: FlaggedSizeOption = None,
+    passed_size: PassedSizeOption = None,
+    weight: WeightOption = None,
+    prevalence: PrevalenceOption = None,
+    random: RandomOption = False,
     json: JsonOption = False,
 ) -> None:
     """Propose a threshold with a guarantee for precision or recall.
@@ -313,13 +305,13 @@ def threshold(
     }
     of_rounds = {"MONITOR": monitor, "--round": number, "--rounds": rounds}
     if labels is None:
-        _refuse_options(
+        refuse_options(
             {f"--{name}": value for name, value in of_file.items()},
             "is of a labeled file; give --labels too",
         )
         proposal = _of_rounds(monitor, config, number, rounds or 1, goal)
     else:
-        _refuse_options(of_rounds, "is of a monitor's rounds, and --labels a file; leave out one")
+        refuse_options(of_rounds, "is of a monitor's rounds, and --labels a file; leave out one")
         proposal = _of_file(labels, goal, of_file)
     if json:
         echo_json(proposal_json(proposal))
@@ -327,36 +319,13 @@ def threshold(
         echo_document(proposal_document(proposal))
 
 
-def _refuse_options(options: dict[str, Any], why: str) -> None:
-    for name, value in options.items():
-        if value is not None:
-            message = f"{name if value is True else f'{name} {value}'} {why}"
-            raise InputRefused(message)
-
-
-def _refuse_unclear(options: dict[str, Any]) -> None:
-    """Refuse options of a labeled file that leave open what it holds."""
-    ways = ("random", "weight", "flagged-size", "prevalence")
-    if options["threshold"] is None:
-        message = "--labels needs --threshold, the score from which on items are flagged now"
-    elif (options["flagged-size"] is None) != (options["passed-size"] is None):
-        message = "--flagged-size and --passed-size go together: give both"
-    elif all(options[way] is None for way in ways):
-        message = (
-            "say how the labels of --labels were drawn: --random, --weight, --flagged-size with "
-            "--passed-size, or --prevalence"
-        )
-    else:
-        return
-    raise InputRefused(message)
-
-
 def _of_file(path: Path, goal: Goal, options: dict[str, Any]) -> Proposal:
-    from monitor.evaluation.designs import EvaluationSample
     from monitor.evaluation.rows import Column, column_of, read_rows, read_table, values_of
     from monitor.evaluation.threshold import propose_from_labels
 
-    _refuse_unclear(options)
+    if options["threshold"] is None:
+        message = "--labels needs --threshold, the score from which on items are flagged now"
+        raise InputRefused(message)
     frame = read_table(path, "the labeled file")
     label, score = (
         Column(f"column {name!r}", column_of(frame, name, "--labels", "needs"))
@@ -368,14 +337,7 @@ def _of_file(path: Path, goal: Goal, options: dict[str, Any]) -> Proposal:
         threshold=options["threshold"],
         weight=values_of(frame, options["weight"], "--weight"),
     )
-    sizes = {name: options[f"{name}-size"] for name in ("flagged", "passed")}
-    drawn = EvaluationSample(
-        random=bool(options["random"]),
-        has_weights=options["weight"] is not None,
-        sizes=None if options["flagged-size"] is None else sizes,
-        prevalence=options["prevalence"],
-    )
-    return propose_from_labels(rows, drawn, goal)
+    return propose_from_labels(rows, sample_by(options, "--labels"), goal)
 
 
 def _of_rounds(

@@ -74,7 +74,7 @@ def init(
     table: Annotated[str | None, option("NAME", "Table or view of a database.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Answer what a file or a table of predictions says, and write a commented config.
+    """Show what predictions say, and write a commented config.
 
     Prints the numbers of items and what the scores look like; precision and recall if a column has
     labels; and how many labels a round needs. Recognizes columns by their names and types, then by

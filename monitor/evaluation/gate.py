@@ -1,0 +1,193 @@
+"""A gate: whether labels show that a classifier keeps limits, or is no worse than another one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as Xml
+
+from monitor.presentation.numbers import difference_text, interval_text
+from monitor.presentation.reasons import undefined_reason
+from monitor.stats.core.counts import Interval
+
+if TYPE_CHECKING:
+    from monitor.stats.estimation.paired import PairedMetric
+
+_MOST_LABELS = 10_000_000  # Beyond, the estimate is as good as the limit
+
+
+class Verdict(StrEnum):
+    """What the labels show: the whole interval keeps the limit, breaks it, or neither."""
+
+    KEEPS = "kept"
+    UNDECIDED = "undecided"
+    BREAKS = "broken"
+
+
+EXIT_CODES: Mapping[Verdict, int] = {Verdict.KEEPS: 0, Verdict.BREAKS: 3, Verdict.UNDECIDED: 4}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateCheck:
+    """One requirement and what the labels show of it.
+
+    ``interval`` is None if the metric is not estimable, with the ``reason``. ``more_labels`` would
+    decide an undecided one if the point stays; None where no number would.
+    """
+
+    title: str
+    text: str
+    verdict: Verdict
+    limit: float
+    interval: Interval | None
+    reason: str | None = None
+    more_labels: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """All requirements on one set of labels, which ``subject`` describes."""
+
+    subject: str
+    labeled: int
+    checks: tuple[GateCheck, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """Broken if one requirement is, kept if all are."""
+        verdicts = {check.verdict for check in self.checks}
+        if Verdict.BREAKS in verdicts:
+            return Verdict.BREAKS
+        return Verdict.UNDECIDED if Verdict.UNDECIDED in verdicts else Verdict.KEEPS
+
+    @property
+    def line(self) -> str:
+        """The result in one line."""
+        texts = "; ".join(check.text for check in self.checks)
+        return f"{self.verdict.upper()}: {texts} (by {self.subject})"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all values."""
+        return {"verdict": self.verdict, "exit_code": EXIT_CODES[self.verdict], **asdict(self)}
+
+    def junit(self) -> bytes:
+        """Return a test suite in JUnit's XML; an undecided requirement is a skipped test."""
+        count = {each: sum(c.verdict is each for c in self.checks) for each in Verdict}
+        attributes = {
+            "name": "pr-monitor gate",
+            "tests": f"{len(self.checks)}",
+            "failures": f"{count[Verdict.BREAKS]}",
+            "skipped": f"{count[Verdict.UNDECIDED]}",
+            "errors": "0",
+        }
+        suites = Xml.Element("testsuites")
+        suite = Xml.SubElement(suites, "testsuite", attributes)
+        for check in self.checks:
+            case = Xml.SubElement(suite, "testcase", classname="pr-monitor", name=check.title)
+            tag = {Verdict.BREAKS: "failure", Verdict.UNDECIDED: "skipped"}.get(check.verdict)
+            if tag is not None:
+                Xml.SubElement(case, tag, message=check.text)
+            lines = [check.text, f"by {self.subject}", *self.warnings]
+            Xml.SubElement(case, "system-out").text = "\n".join(lines)
+        return bytes(Xml.tostring(suites, encoding="utf-8", xml_declaration=True))
+
+
+def check_metric(
+    metric: str, limit: float, interval: Interval | None, labeled: int, reason: str | None = None
+) -> GateCheck:
+    """Decide whether a metric is at least a limit.
+
+    Examples
+    --------
+    >>> check_metric("recall", 0.5, Interval(0.555, 0.459, 0.656), 2000).text
+    'recall may be over or under 0.5: 0.555 [0.459, 0.656], about 4,094 more labels would decide'
+    """
+    texts = {
+        Verdict.KEEPS: f"{metric} is at least {limit:g}",
+        Verdict.BREAKS: f"{metric} is under {limit:g}",
+        Verdict.UNDECIDED: f"{metric} may be over or under {limit:g}",
+    }
+    title = f"{metric} at least {limit:g}"
+    return _checked(title, texts, interval_text, limit, interval, labeled, reason)
+
+
+def check_difference(paired: PairedMetric, other: str, tolerance: float, labeled: int) -> GateCheck:
+    """Decide whether a metric is at most ``tolerance`` worse than with another classifier."""
+    by = f" by more than {100 * tolerance:g} points" if tolerance else ""
+    texts = {
+        Verdict.KEEPS: f"{paired.metric} is not worse than with {other}{by}",
+        Verdict.BREAKS: f"{paired.metric} is worse than with {other}{by}",
+        Verdict.UNDECIDED: f"{paired.metric} may be worse than with {other}{by}",
+    }
+    difference, reason = paired.difference, None
+    if difference is not None:  # ours minus the other
+        point, low, high = difference.point, difference.low, difference.high
+        difference = Interval(0 - point, 0 - high, 0 - low)
+    elif paired.reason is not None:
+        reason = undefined_reason(paired.reason)
+    title = texts[Verdict.KEEPS]
+    return _checked(title, texts, difference_text, -tolerance, difference, labeled, reason)
+
+
+def _checked(
+    title: str,
+    texts: Mapping[Verdict, str],
+    written: Callable[[Interval], str],
+    limit: float,
+    interval: Interval | None,
+    labeled: int,
+    reason: str | None,
+) -> GateCheck:
+    if interval is None:
+        text = f"{texts[Verdict.UNDECIDED]}: not estimable, {reason}"
+        return GateCheck(
+            title=title,
+            text=text,
+            verdict=Verdict.UNDECIDED,
+            limit=limit,
+            interval=None,
+            reason=reason,
+        )
+    verdict, more = _verdict(interval, limit), None
+    text = f"{texts[verdict]}: {written(interval)}"
+    if verdict is Verdict.UNDECIDED:
+        more = more_labels(interval, limit, labeled)
+        text += (
+            ", the estimate is too close to it for any number of labels"
+            if more is None
+            else f", about {more:,} more labels would decide"
+        )
+    return GateCheck(
+        title=title, text=text, verdict=verdict, limit=limit, interval=interval, more_labels=more
+    )
+
+
+def _verdict(interval: Interval, limit: float) -> Verdict:
+    if interval.low >= limit:
+        return Verdict.KEEPS
+    return Verdict.BREAKS if interval.high < limit else Verdict.UNDECIDED
+
+
+def more_labels(interval: Interval, limit: float, labeled: int) -> int | None:
+    r"""Return how many more labels, drawn alike, part the interval from the limit.
+
+    .. math:: n \Big(\Big(\frac{w}{|m - l|}\Big)^2 - 1\Big)
+
+    with point m, limit l and the half-width w on the side of the limit, which shrinks with the
+    square root of the labels. None beyond ten million.
+
+    Examples
+    --------
+    >>> more_labels(Interval(0.80, 0.70, 0.90), 0.75, 100)
+    300
+    """
+    point = interval.point
+    half = point - interval.low if point >= limit else interval.high - point
+    distance = abs(point - limit)
+    if distance * math.sqrt(_MOST_LABELS) <= half * math.sqrt(labeled):
+        return None
+    return math.ceil(round(labeled * ((half / distance) ** 2 - 1), 6))

@@ -1,0 +1,165 @@
+"""`pr-monitor gate` on files and on rounds: exit codes, and what it refuses."""
+
+import json
+import shlex
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import monitor
+from tests.evaluation.sets import cells
+from tests.pages import blocks, page
+
+LABELS = cells(138, 22, 108, 4732)
+SIZES = ("--flagged-size", 1600, "--passed-size", 48400)
+BY_CLASS = ("labels.csv", "--predicted", "predicted", *SIZES)
+
+
+@pytest.fixture
+def labeled(bare):
+    """A folder with a labeled file, and another classifier for the same items."""
+    frame = LABELS.assign(id=[f"{item:05}" for item in range(len(LABELS))])
+    frame.to_csv(bare.folder / "labels.csv", index=False)
+    other = frame["predicted"].where(frame.index % 4 > 0, 0)  # it finds a quarter less
+    pd.DataFrame({"id": frame["id"], "predicted": other}).to_parquet(bare.folder / "other.parquet")
+    frame[["id", "predicted"]].to_csv(bare.folder / "same.csv", index=False)
+    return bare
+
+
+@pytest.mark.parametrize(
+    ("limits", "code", "begins"),
+    [
+        (("precision=0.8", "recall=0.5"), 0, "KEPT: precision is at least 0.8: 0.863 [0."),
+        (("precision=0.8", "recall=0.7"), 3, "BROKEN: precision is at least 0.8: 0.863 [0."),
+        (("recall=0.55",), 4, "UNDECIDED: recall may be over or under 0.55: 0.561 [0."),
+    ],
+)
+def test_the_exit_code_and_one_line_say_what_the_labels_show(labeled, limits, code, begins):
+    words = [word for limit in limits for word in ("--at-least", limit)]
+
+    ended = labeled.run("gate", *BY_CLASS, *words)
+
+    assert ended.code == code
+    [line] = ended.lines
+    assert line.startswith(begins)
+    assert line.endswith("drawn by predicted class from 50,000 items, in 2 strata)")
+
+
+def test_the_page_shows_what_its_command_prints(labeled):
+    [command, _], [printed] = (blocks(page("how-to/gate"), kind) for kind in ("sh", "text"))
+
+    ended = labeled.run(*shlex.split(command)[1:])
+
+    assert ended.out.strip() == printed.strip()
+
+
+def told(place, *words, code=0):
+    ended = place.run("gate", *words, "--json")
+    assert ended.code == code, ended.err
+    return json.loads(ended.out)
+
+
+def test_the_numbers_are_those_of_evaluate(labeled):
+    [check] = told(labeled, *BY_CLASS, "--at-least", "recall=0.5")["checks"]
+
+    sizes = {"flagged": 1600, "passed": 48400}
+    row = monitor.evaluate(LABELS, predicted="predicted", sizes=sizes).estimate("recall")
+    assert check["interval"] == {end: row[end] for end in ("point", "low", "high")}
+
+
+def test_rows_without_a_label_are_counted_as_the_population(labeled):
+    frame = LABELS.assign(label=LABELS["label"].where(np.arange(len(LABELS)) % 3 == 0))
+    frame.to_csv(labeled.folder / "all.csv", index=False)
+
+    ended = labeled.run("gate", "all.csv", "--predicted", "predicted", "--at-least", "recall=0.5")
+
+    assert "1,667 labels drawn by predicted class from 5,000 items" in ended.out
+
+
+def test_ids_stay_as_they_are_written_and_a_worse_classifier_is_told(labeled):
+    worse = told(labeled, *BY_CLASS, "--not-worse-than", "other.parquet", code=4)
+    frame = pd.read_parquet(labeled.folder / "other.parquet")
+    frame.merge(LABELS.assign(id=frame["id"])[["id", "label"]]).to_csv("other.csv", index=False)
+    words = ("other.csv", "--predicted", "predicted", *SIZES, "--not-worse-than")
+    better = told(labeled, *words, "labels.csv", code=3)
+
+    assert [check["verdict"] for check in worse["checks"]][1] == "kept"
+    assert [check["verdict"] for check in better["checks"]][1] == "broken"
+    assert better["checks"][1]["interval"]["high"] < 0
+
+
+def test_the_same_classifier_is_not_worse(labeled):
+    found = told(labeled, *BY_CLASS, "--not-worse-than", "same.csv")
+    strict = told(labeled, *BY_CLASS, "--not-worse-than", "same.csv", "--tolerance", 0, code=4)
+
+    assert found["checks"][0]["text"].startswith(
+        "precision is not worse than with same.csv by more than 2 points: +0.000 ["
+    )
+    assert [check["more_labels"] for check in strict["checks"]] == [None, None]
+
+
+def test_a_closed_round_is_decided_by_its_own_labels(closed):
+    show = closed.as_json("show", 1)
+    [row] = [
+        row
+        for row in show["estimates"]
+        if (row["metric"], row["basis"], row["estimand"]) == ("precision", "round", "window")
+    ]
+
+    found = told(closed, "--round", 1, "--at-least", "precision=0.2")
+
+    assert found["checks"][0]["interval"]["low"] == row["low"]
+    assert found["labeled"] == sum(each["labeled"] for each in show["strata"])
+    assert found["verdict"] == "kept"
+
+
+def test_another_classifier_is_compared_on_the_labels_of_a_round(closed):
+    words = ("--id", "mail_id", "--score", "score", "--threshold", 0.55)
+
+    found = told(closed, "--round", 1, "--not-worse-than", "predictions.parquet", *words, code=4)
+
+    same = closed.as_json("compare", 1, "--threshold", 0.55)
+    by_metric = {each["metric"]: each["difference"] for each in same["metrics"]}
+    interval = found["checks"][1]["interval"]
+    assert interval["point"] == pytest.approx(-by_metric["recall"]["point"], abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (BY_CLASS, 65, "nothing is required; give --at-least precision=0.80 or --not-worse-than"),
+        (("--at-least", "recall=0.5"), 65, "name a labeled file, or a closed round by --round"),
+        ((*BY_CLASS, "--at-least", "recal=0.5"), 2, "'recal' is no metric; use one of precision"),
+        ((*BY_CLASS, "--at-least", "recall=50"), 2, "recall=50 is no share between 0 and 1"),
+        ((*BY_CLASS, "--round", 3, "--at-least", "recall=0.5"), 65, "--round 3 is of a monitor"),
+        (
+            ("--round", 1, "--random", "--at-least", "recall=0.5"),
+            65,
+            "--random is of a labeled file; a round knows",
+        ),
+        (
+            ("labels.csv", "--predicted", "predicted", "--at-least", "recall=0.5"),
+            65,
+            "say how the labels of labels.csv were drawn",
+        ),
+        (("labels.csv", "--random", "--at-least", "recall=0.5"), 65, "there are no predictions"),
+        (
+            ("labels.csv", "--predicted", "predicted", "--random", "--not-worse-than", "same.csv"),
+            65,
+            "--not-worse-than needs the numbers of flagged and passed items",
+        ),
+        ((*BY_CLASS, "--label", "truth", "--at-least", "recall=0.5"), 65, "column 'truth', but"),
+        ((*BY_CLASS, "--id", "key", "--not-worse-than", "same.csv"), 65, "column 'key'"),
+        (
+            (*BY_CLASS, "--at-least", "recall=0.5", "--junit", "no/gate.xml"),
+            65,
+            "no/gate.xml cannot be written",
+        ),
+    ],
+)
+def test_what_cannot_be_decided_is_refused(labeled, words, code, message):
+    ended = labeled.run("gate", *words)
+
+    assert ended.code == code
+    assert message in " ".join(ended.err.replace("│", " ").split())
