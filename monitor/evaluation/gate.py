@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MOST_LABELS = 10_000_000  # Beyond, the estimate is as good as the limit
 
 
-class Verdict(StrEnum):
+class GateState(StrEnum):
     """What the labels show: the whole interval keeps the limit, breaks it, or neither."""
 
     KEEPS = "kept"
@@ -27,7 +27,11 @@ class Verdict(StrEnum):
     BREAKS = "broken"
 
 
-EXIT_CODES: Mapping[Verdict, int] = {Verdict.KEEPS: 0, Verdict.BREAKS: 3, Verdict.UNDECIDED: 4}
+EXIT_CODES: Mapping[GateState, int] = {
+    GateState.KEEPS: 0,
+    GateState.BREAKS: 3,
+    GateState.UNDECIDED: 4,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +44,7 @@ class GateCheck:
 
     title: str
     text: str
-    verdict: Verdict
+    verdict: GateState
     limit: float
     interval: Interval | None
     reason: str | None = None
@@ -57,12 +61,12 @@ class Gate:
     warnings: tuple[str, ...] = ()
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> GateState:
         """Broken if one requirement is, kept if all are."""
         verdicts = {check.verdict for check in self.checks}
-        if Verdict.BREAKS in verdicts:
-            return Verdict.BREAKS
-        return Verdict.UNDECIDED if Verdict.UNDECIDED in verdicts else Verdict.KEEPS
+        if GateState.BREAKS in verdicts:
+            return GateState.BREAKS
+        return GateState.UNDECIDED if GateState.UNDECIDED in verdicts else GateState.KEEPS
 
     @property
     def line(self) -> str:
@@ -76,19 +80,19 @@ class Gate:
 
     def junit(self) -> bytes:
         """Return a test suite in JUnit's XML; an undecided requirement is a skipped test."""
-        count = {each: sum(c.verdict is each for c in self.checks) for each in Verdict}
+        count = {each: sum(c.verdict is each for c in self.checks) for each in GateState}
         attributes = {
             "name": "pr-monitor gate",
             "tests": f"{len(self.checks)}",
-            "failures": f"{count[Verdict.BREAKS]}",
-            "skipped": f"{count[Verdict.UNDECIDED]}",
+            "failures": f"{count[GateState.BREAKS]}",
+            "skipped": f"{count[GateState.UNDECIDED]}",
             "errors": "0",
         }
         suites = Xml.Element("testsuites")
         suite = Xml.SubElement(suites, "testsuite", attributes)
         for check in self.checks:
             case = Xml.SubElement(suite, "testcase", classname="pr-monitor", name=check.title)
-            tag = {Verdict.BREAKS: "failure", Verdict.UNDECIDED: "skipped"}.get(check.verdict)
+            tag = {GateState.BREAKS: "failure", GateState.UNDECIDED: "skipped"}.get(check.verdict)
             if tag is not None:
                 Xml.SubElement(case, tag, message=check.text)
             lines = [check.text, f"by {self.subject}", *self.warnings]
@@ -107,9 +111,9 @@ def check_metric(
     'recall may be over or under 0.5: 0.555 [0.459, 0.656], about 4,094 more labels would decide'
     """
     texts = {
-        Verdict.KEEPS: f"{metric} is at least {limit:g}",
-        Verdict.BREAKS: f"{metric} is under {limit:g}",
-        Verdict.UNDECIDED: f"{metric} may be over or under {limit:g}",
+        GateState.KEEPS: f"{metric} is at least {limit:g}",
+        GateState.BREAKS: f"{metric} is under {limit:g}",
+        GateState.UNDECIDED: f"{metric} may be over or under {limit:g}",
     }
     title = f"{metric} at least {limit:g}"
     return _checked(title, texts, interval_text, limit, interval, labeled, reason)
@@ -119,9 +123,9 @@ def check_difference(paired: PairedMetric, other: str, tolerance: float, labeled
     """Decide whether a metric is at most ``tolerance`` worse than with another classifier."""
     by = f" by more than {100 * tolerance:g} points" if tolerance else ""
     texts = {
-        Verdict.KEEPS: f"{paired.metric} is not worse than with {other}{by}",
-        Verdict.BREAKS: f"{paired.metric} is worse than with {other}{by}",
-        Verdict.UNDECIDED: f"{paired.metric} may be worse than with {other}{by}",
+        GateState.KEEPS: f"{paired.metric} is not worse than with {other}{by}",
+        GateState.BREAKS: f"{paired.metric} is worse than with {other}{by}",
+        GateState.UNDECIDED: f"{paired.metric} may be worse than with {other}{by}",
     }
     difference, reason = paired.difference, None
     if difference is not None:  # ours minus the other
@@ -129,13 +133,13 @@ def check_difference(paired: PairedMetric, other: str, tolerance: float, labeled
         difference = Interval(0 - point, 0 - high, 0 - low)
     elif paired.reason is not None:
         reason = undefined_reason(paired.reason)
-    title = texts[Verdict.KEEPS]
+    title = texts[GateState.KEEPS]
     return _checked(title, texts, difference_text, -tolerance, difference, labeled, reason)
 
 
 def _checked(
     title: str,
-    texts: Mapping[Verdict, str],
+    texts: Mapping[GateState, str],
     written: Callable[[Interval], str],
     limit: float,
     interval: Interval | None,
@@ -143,18 +147,18 @@ def _checked(
     reason: str | None,
 ) -> GateCheck:
     if interval is None:
-        text = f"{texts[Verdict.UNDECIDED]}: not estimable, {reason}"
+        text = f"{texts[GateState.UNDECIDED]}: not estimable, {reason}"
         return GateCheck(
             title=title,
             text=text,
-            verdict=Verdict.UNDECIDED,
+            verdict=GateState.UNDECIDED,
             limit=limit,
             interval=None,
             reason=reason,
         )
     verdict, more = _verdict(interval, limit), None
     text = f"{texts[verdict]}: {written(interval)}"
-    if verdict is Verdict.UNDECIDED:
+    if verdict is GateState.UNDECIDED:
         more = more_labels(interval, limit, labeled)
         text += (
             ", the estimate is too close to it for any number of labels"
@@ -166,10 +170,10 @@ def _checked(
     )
 
 
-def _verdict(interval: Interval, limit: float) -> Verdict:
+def _verdict(interval: Interval, limit: float) -> GateState:
     if interval.low >= limit:
-        return Verdict.KEEPS
-    return Verdict.BREAKS if interval.high < limit else Verdict.UNDECIDED
+        return GateState.KEEPS
+    return GateState.BREAKS if interval.high < limit else GateState.UNDECIDED
 
 
 def more_labels(interval: Interval, limit: float, labeled: int) -> int | None:

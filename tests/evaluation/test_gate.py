@@ -5,7 +5,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 import monitor
-from monitor.evaluation.gate import Gate, Verdict, check_difference, check_metric, more_labels
+from monitor.evaluation.gate import Gate, GateState, check_difference, check_metric, more_labels
 from monitor.stats.core.counts import Interval
 from monitor.stats.estimation.paired import PairedMetric
 from tests.evaluation.sets import SIZES, cells
@@ -14,34 +14,34 @@ from tests.evaluation.sets import SIZES, cells
 @pytest.mark.parametrize(
     ("limit", "verdict"),
     [
-        (0.70, Verdict.KEEPS),
-        (0.71, Verdict.UNDECIDED),
-        (0.90, Verdict.UNDECIDED),
-        (0.91, Verdict.BREAKS),
+        (0.70, GateState.KEEPS),
+        (0.71, GateState.UNDECIDED),
+        (0.90, GateState.UNDECIDED),
+        (0.91, GateState.BREAKS),
     ],
 )
 def test_only_a_whole_interval_decides(limit, verdict):
     check = check_metric("precision", limit, Interval(0.8, 0.7, 0.9), 100)
 
     assert check.verdict is verdict
-    assert (check.more_labels is None) == (verdict is not Verdict.UNDECIDED)
+    assert (check.more_labels is None) == (verdict is not GateState.UNDECIDED)
 
 
 def test_a_metric_without_an_estimate_is_undecided_with_the_reason():
     check = check_metric("recall", 0.5, None, 100, "none of the 5 passed items is labeled")
 
-    assert check.verdict is Verdict.UNDECIDED
+    assert check.verdict is GateState.UNDECIDED
     assert check.text.endswith("not estimable, none of the 5 passed items is labeled")
 
 
 @pytest.mark.parametrize(
     ("difference", "tolerance", "verdict"),
     [
-        ((0.0, 0.0, 0.0), 0, Verdict.KEEPS),  # the same classifier
-        ((0.05, 0.01, 0.09), 0, Verdict.BREAKS),  # the other one is better
-        ((0.05, 0.01, 0.09), 0.1, Verdict.KEEPS),
-        ((0.05, 0.01, 0.09), 0.05, Verdict.UNDECIDED),
-        ((-0.05, -0.09, -0.01), 0, Verdict.KEEPS),
+        ((0.0, 0.0, 0.0), 0, GateState.KEEPS),  # the same classifier
+        ((0.05, 0.01, 0.09), 0, GateState.BREAKS),  # the other one is better
+        ((0.05, 0.01, 0.09), 0.1, GateState.KEEPS),
+        ((0.05, 0.01, 0.09), 0.05, GateState.UNDECIDED),
+        ((-0.05, -0.09, -0.01), 0, GateState.KEEPS),
     ],
 )
 def test_a_difference_is_decided_by_what_may_be_lost(difference, tolerance, verdict):
@@ -51,7 +51,7 @@ def test_a_difference_is_decided_by_what_may_be_lost(difference, tolerance, verd
 
 
 def gate_of(*verdicts):
-    limits = {Verdict.KEEPS: 0.6, Verdict.UNDECIDED: 0.75, Verdict.BREAKS: 0.95}
+    limits = {GateState.KEEPS: 0.6, GateState.UNDECIDED: 0.75, GateState.BREAKS: 0.95}
     interval = Interval(0.8, 0.7, 0.9)
     checks = [check_metric("precision", limits[each], interval, 100) for each in verdicts]
     return Gate("labels.csv", 100, tuple(checks), ("look at <this>",))
@@ -60,9 +60,9 @@ def gate_of(*verdicts):
 @pytest.mark.parametrize(
     ("verdicts", "result"),
     [
-        ([Verdict.KEEPS, Verdict.KEEPS], Verdict.KEEPS),
-        ([Verdict.KEEPS, Verdict.UNDECIDED], Verdict.UNDECIDED),
-        ([Verdict.UNDECIDED, Verdict.BREAKS], Verdict.BREAKS),
+        ([GateState.KEEPS, GateState.KEEPS], GateState.KEEPS),
+        ([GateState.KEEPS, GateState.UNDECIDED], GateState.UNDECIDED),
+        ([GateState.UNDECIDED, GateState.BREAKS], GateState.BREAKS),
     ],
 )
 def test_all_must_be_kept_and_one_broken_is_enough(verdicts, result):
@@ -73,7 +73,7 @@ def test_all_must_be_kept_and_one_broken_is_enough(verdicts, result):
 
 
 def test_the_xml_has_a_test_for_each_requirement_with_what_is_wrong():
-    [suite] = Xml.fromstring(gate_of(*Verdict).junit())  # noqa: S314  it is our own
+    [suite] = Xml.fromstring(gate_of(*GateState).junit())  # noqa: S314  it is our own
 
     assert {name: suite.get(name) for name in ("tests", "failures", "skipped")} == {
         "tests": "3",
@@ -99,8 +99,8 @@ def test_so_many_more_labels_drawn_alike_do_decide_and_much_fewer_do_not(limit):
 
     assert more is not None
     enough, few = ((labeled + share * more) / labeled for share in (1.4, 0.6))
-    assert check_metric("recall", limit, recall(enough), labeled).verdict is not Verdict.UNDECIDED
-    assert check_metric("recall", limit, recall(few), labeled).verdict is Verdict.UNDECIDED
+    assert check_metric("recall", limit, recall(enough), labeled).verdict is not GateState.UNDECIDED
+    assert check_metric("recall", limit, recall(few), labeled).verdict is GateState.UNDECIDED
 
 
 def test_no_number_of_labels_decides_about_the_estimate_itself():
