@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from monitor.config.column_guess import Chosen, ColumnGuess, Described, is_text
 from monitor.config.label_delay import LabelDelay, label_delay
+from monitor.domain.adapters import Proposal
 from monitor.domain.errors import InputRefused
 
 _NOT_SHOWN = re.compile(r"score|prob|pred|model|version|label|class|target|flag|truth|decision|y_")
@@ -45,21 +46,37 @@ def first_config(
     types, columns = guess.types, guess.chosen
     name = _name(columns.table or "" if "://" in predictions else predictions)
     lines = [
+        *_named(name, columns, described),
+        *_source(predictions, types, columns, described),
+    ]
+    text = _whole(lines, _labeling(predictions, columns, described), "sqlite:///mlflow.db")
+    zone = [] if _AWARE.search(types[columns.time or ""]) else [_UTC]
+    return FirstConfig(text, columns, [*guess.guesses, *zone])
+
+
+def proposed_config(proposal: Proposal) -> str:
+    """Write a config with the monitor that a source proposes; people label on the page."""
+    question = json.dumps(proposal.question, ensure_ascii=False)
+    labeling = [f"    labeling: {{kind: page, question: {question}, deadline: 5d}}"]
+    lines = [f"  - name: {_text(proposal.name)}", *proposal.source]
+    return _whole(lines, labeling, proposal.tracking_uri)
+
+
+def _whole(monitor: Sequence[str], labeling: Sequence[str], tracking_uri: str) -> str:
+    lines = [
         "# Written by `pr-monitor init` from the columns: please read it.",
         "# The reference in the documentation has each setting, its default and the reason for it.",
         "store: sqlite:///monitor.db              # rounds, labels and estimates",
-        "mlflow: {tracking_uri: sqlite:///mlflow.db}",
+        f"mlflow: {{tracking_uri: {json.dumps(tracking_uri)}}}",
         "monitors:",
-        *_named(name, columns, described),
-        *_source(predictions, types, columns, described),
+        *monitor,
         '    schedule: {cron: "0 6 * * MON", time_zone: UTC}   # every Monday at six',
         "    sample: {margin: {precision: 0.05, recall: 0.05}, max_labels: 1000}",
-        *_labeling(predictions, columns, described),
+        *labeling,
         "    # The first rounds propose limits; false_alarm_every counts rounds:",
         "    # limits: {precision: 0.80, recall: 0.50, false_alarm_every: 52}",
     ]
-    zone = [] if _AWARE.search(types[columns.time or ""]) else [_UTC]
-    return FirstConfig("\n".join(lines) + "\n", columns, [*guess.guesses, *zone])
+    return "\n".join(lines) + "\n"
 
 
 def _named(name: str, chosen: Chosen, described: Described) -> list[str]:

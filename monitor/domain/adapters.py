@@ -8,7 +8,7 @@ example.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -30,16 +30,31 @@ SiteT = TypeVar("SiteT")
 MadeT = TypeVar("MadeT")
 
 
+class Proposal(NamedTuple):
+    """A monitor that a source proposes for a first config.
+
+    source: Its source, and its judge if there is one, as lines of YAML.
+    question: What people who label are asked.
+    """
+
+    name: str
+    tracking_uri: str
+    source: list[str]
+    question: str
+
+
 @dataclass(frozen=True, slots=True)
 class Adapter(Generic[SettingsT, SiteT, MadeT]):
     """A kind of source, labeler, judge, hook or login: its settings, and how one is made of them.
 
     A source is made of them and the config's folder, a hook with its `HookContext`, and any other
-    with its site.
+    with its site. ``propose`` writes the source of a first config, from a name in MLflow, the
+    config's folder, MLflow's address and what flags said.
     """
 
     settings: type[SettingsT]
     make: Callable[[Any, SiteT], MadeT]
+    propose: Callable[[str, Path, str, Mapping[str, str]], Proposal] | None = None
 
 
 class SourceSettings(Settings):

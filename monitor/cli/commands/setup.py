@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -49,13 +50,13 @@ def demo(
 
 def init(
     predictions: Annotated[
-        str,
+        str | None,
         argument(
             "PREDICTIONS",
             "Parquet, CSV or DuckDB file of predictions, a pattern such as 'p/*.csv', or the "
             "address of a database.",
         ),
-    ],
+    ] = None,
     config: ConfigOption = CONFIG,
     id_: Annotated[str | None, option("COLUMN", "Column of the item id.", "--id")] = None,
     time: Annotated[str | None, option("COLUMN", "Column of the time.")] = None,
@@ -72,6 +73,13 @@ def init(
         str | None, option("COLUMN", "Column of several classes; each becomes a monitor.")
     ] = None,
     table: Annotated[str | None, option("NAME", "Table or view of a database.")] = None,
+    experiment: Annotated[
+        str | None, option("NAME", "MLflow experiment whose traces are the predictions.")
+    ] = None,
+    span: Annotated[str | None, option("NAME", "Span that holds the decision of a trace.")] = None,
+    tracking_uri: Annotated[
+        str, option("URI", "MLflow of the experiment.", envvar="MLFLOW_TRACKING_URI")
+    ] = "sqlite:///mlflow.db",
     json: JsonOption = False,
 ) -> None:
     """Show what predictions say, and write a commented config.
@@ -79,11 +87,23 @@ def init(
     Prints the numbers of items and what the scores look like; precision and recall if a column has
     labels; and how many labels a round needs. Recognizes columns by their names and types, then by
     their values. If these do not decide, it stops and prints a command with the missing options.
+    With --experiment it looks for the decision in the newest thousand traces, by paths such as
+    outputs.flagged.
     """
     from monitor.config.column_guess import Chosen
     from monitor.config.template import first_config
 
     _refuse_folder(config)
+    if predictions is None:
+        unused = {"--id": id_, "--time": time, "--label": label, "--classes": classes}
+        _refuse_options(experiment, {**unused, "--table": table})
+        flags = {"span": span, "predicted": predicted, "score": score, "positive": positive}
+        flags["threshold"] = None if threshold is None else f"{threshold:g}"
+        _init_experiment(str(experiment), tracking_uri, flags, config, json=json)
+        return
+    if experiment or span:
+        message = "PREDICTIONS and --experiment name two places of predictions; give one"
+        raise typer.BadParameter(message)
     path = predictions = _pattern(predictions)
     if "://" not in path and not Path(path).is_absolute():
         # Paths of a config start at its own folder, which need not be the one that init runs in.
@@ -97,6 +117,42 @@ def init(
     with writing(config):
         config.write_text(first.text, encoding="utf-8")
     _echo_first(first, described, config, shlex.join(["pr-monitor", "check", *flag]), json=json)
+
+
+def _refuse_options(experiment: str | None, unused: Mapping[str, str | None]) -> None:
+    if experiment is None:
+        message = "name PREDICTIONS, or an experiment of MLflow by --experiment"
+        raise typer.BadParameter(message)
+    named = [name for name, value in unused.items() if value is not None]
+    if named:
+        message = f"{', '.join(named)} is for tables; traces have paths (--predicted, --score)"
+        raise typer.BadParameter(message)
+
+
+def _init_experiment(
+    experiment: str,
+    tracking_uri: str,
+    flags: Mapping[str, str | None],
+    config: Path,
+    *,
+    json: bool,
+) -> None:
+    from monitor.config.adapters import SOURCES
+    from monitor.config.template import proposed_config
+
+    propose = SOURCES.adapter("mlflow_traces").propose
+    chosen = {name: value for name, value in flags.items() if value is not None}
+    assert propose is not None  # noqa: S101  it is ours
+    proposal = propose(experiment, config.parent, tracking_uri, chosen)
+    with writing(config):
+        config.write_text(proposed_config(proposal), encoding="utf-8")
+    if json:
+        echo_json({"config": str(config), "source": proposal.source})
+        return
+    for line in proposal.source:
+        echo(line)
+    flag = [] if config == CONFIG else ["--config", str(config)]
+    echo(f"wrote {config}; read it, then run: {shlex.join(['pr-monitor', 'check', *flag])}")
 
 
 def check(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from monitor.domain.adapters import Adapter
+from monitor.domain.adapters import Adapter, Proposal
 from monitor.domain.ports import Source
 from monitor.plugins.mlflow_traces.settings import TracesSettings
 
@@ -15,4 +15,10 @@ def _make(*parts: Any) -> Source:
     return TracesSource(*parts)
 
 
-ADAPTER = Adapter(TracesSettings, _make)
+def _propose(*parts: Any) -> Proposal:
+    from monitor.plugins.mlflow_traces.proposal import propose  # noqa: PLC0415  as above
+
+    return propose(*parts)
+
+
+ADAPTER = Adapter(TracesSettings, _make, _propose)

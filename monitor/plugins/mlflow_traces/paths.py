@@ -100,12 +100,17 @@ def as_text(value: Any) -> str | None:
 
 
 def leaves(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """List the paths of a value that lead to a text, a number or a truth, with what is there."""
+    """List the paths of a value that lead to a text, a number or a truth, with what is there.
+
+    MLflow's own tags and attributes are no decisions.
+    """
     inner = _as_json(value) if isinstance(value, str) else value
     if isinstance(inner, list):
         inner = dict(enumerate(inner[:1]))
     if isinstance(inner, Mapping) and depth < _DEEPEST:
         for name, each in inner.items():
+            if depth == 1 and str(name).startswith("mlflow."):
+                continue
             yield from leaves(each, f"{path}.{name}" if path else str(name), depth + 1)
     elif value is not None and path:
         yield path, value
