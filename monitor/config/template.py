@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from monitor.config.column_guess import Chosen, ColumnGuess, Described, is_text
 from monitor.config.label_delay import LabelDelay, label_delay
-from monitor.domain.adapters import Proposal
+from monitor.domain.adapters import ProposedMonitor
 from monitor.domain.errors import InputRefused
 
 _NOT_SHOWN = re.compile(r"score|prob|pred|model|version|label|class|target|flag|truth|decision|y_")
@@ -54,7 +54,7 @@ def first_config(
     return FirstConfig(text, columns, [*guess.guesses, *zone])
 
 
-def proposed_config(proposal: Proposal) -> str:
+def proposed_config(proposal: ProposedMonitor) -> str:
     """Write a config with the monitor that a source proposes; people label on the page."""
     question = json.dumps(proposal.question, ensure_ascii=False)
     labeling = [f"    labeling: {{kind: page, question: {question}, deadline: 5d}}"]

@@ -30,7 +30,7 @@ SiteT = TypeVar("SiteT")
 MadeT = TypeVar("MadeT")
 
 
-class Proposal(NamedTuple):
+class ProposedMonitor(NamedTuple):
     """A monitor that a source proposes for a first config.
 
     source: Its source, and its judge if there is one, as lines of YAML.
@@ -54,7 +54,7 @@ class Adapter(Generic[SettingsT, SiteT, MadeT]):
 
     settings: type[SettingsT]
     make: Callable[[Any, SiteT], MadeT]
-    propose: Callable[[str, Path, str, Mapping[str, str]], Proposal] | None = None
+    propose: Callable[[str, Path, str, Mapping[str, str]], ProposedMonitor] | None = None
 
 
 class SourceSettings(Settings):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from monitor.domain.adapters import Adapter, Proposal
+from monitor.domain.adapters import Adapter, ProposedMonitor
 from monitor.domain.ports import Source
 from monitor.plugins.mlflow_traces.settings import TracesSettings
 
@@ -15,7 +15,7 @@ def _make(*parts: Any) -> Source:
     return TracesSource(*parts)
 
 
-def _propose(*parts: Any) -> Proposal:
+def _propose(*parts: Any) -> ProposedMonitor:
     from monitor.plugins.mlflow_traces.proposal import propose  # noqa: PLC0415  as above
 
     return propose(*parts)

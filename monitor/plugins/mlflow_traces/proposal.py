@@ -11,7 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from monitor.domain.adapters import Proposal
+from monitor.domain.adapters import ProposedMonitor
 from monitor.domain.errors import InputRefused
 from monitor.domain.visible import visible
 from monitor.files.sqlite_address import absolute_address
@@ -62,9 +62,9 @@ class _Values(NamedTuple):
 
     @property
     def is_decision(self) -> bool:
-        words = {text.lower() for text in self.counts}
+        texts = {text.lower() for text in self.counts}
         name = self.path.rpartition(".")[2].lower()
-        is_usual = words <= {*_YES, *_NO} or _DECISION.search(name) is not None
+        is_usual = texts <= {*_YES, *_NO} or _DECISION.search(name) is not None
         return self.is_class and (self.is_truth or is_usual)
 
     @property
@@ -91,7 +91,7 @@ class _SpanValues(NamedTuple):
 
 def propose(
     experiment: str, folder: Path, tracking_uri: str, chosen: Mapping[str, str]
-) -> Proposal:
+) -> ProposedMonitor:
     """Write the settings of a monitor of an experiment.
 
     chosen: What flags said, by setting: ``span``, ``predicted``, ``score``, ``threshold`` and
@@ -117,7 +117,7 @@ def propose(
     predicted = _predicted(one, chosen, command)
     lines = [*_source(experiment, one, predicted, chosen), *_class(predicted, chosen, command)]
     name, question = _name(one.span or experiment), _question_of(predicted, chosen)
-    return Proposal(name, tracking_uri, [*lines, *_judge(one)], question)
+    return ProposedMonitor(name, tracking_uri, [*lines, *_judge(one)], question)
 
 
 def _spans_of(traces: Sequence[Trace], span: str | None) -> list[_SpanValues]:
@@ -174,7 +174,7 @@ def _question(spans: Sequence[_SpanValues], command: Sequence[str]) -> str:
     span = [] if likely.span is None else ["--span", likely.span]
     decisions = [each.path for each in likely.decisions()]
     more = [*span, "--predicted", *(decisions[:1] or ["outputs.NAME"])]
-    return _asked(
+    return _with_command(
         "which span has the decision (--span), and where (--predicted, or --score with "
         "--threshold)? There are",
         lines,
@@ -182,7 +182,7 @@ def _question(spans: Sequence[_SpanValues], command: Sequence[str]) -> str:
     )
 
 
-def _asked(question: str, lines: Sequence[str], command: str) -> str:
+def _with_command(question: str, lines: Sequence[str], command: str) -> str:
     return "\n".join([question, *map(visible, lines), f"such as: {command}"])
 
 
@@ -241,7 +241,7 @@ def _class(
         rarest = min(predicted.counts, key=predicted.counts.__getitem__)
         more = ["--predicted", predicted.path, "--positive", rarest]
         question = f"which value of {predicted.path} means flagged (--positive)? It has {values}"
-        raise InputRefused(_asked(question, [], shlex.join([*command, *more])))
+        raise InputRefused(_with_command(question, [], shlex.join([*command, *more])))
     if positive == "true":
         return []
     lines = [f"      positive: {positive:<27} # this value means flagged"]
