@@ -17,12 +17,14 @@ alter role pr_monitor_reader set jit = off;  -- to compile such a query takes lo
 
 grant usage on schema public to pr_monitor_reader;
 grant select on
+    agreement,
     confusion_matrices,
     latest_estimates,
     latest_evidence,
     monitor_status,
     open_alerts,
     round_results,
+    segments,
     waiting_effects,
     waiting_rounds
 to pr_monitor_reader;

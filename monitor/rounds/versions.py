@@ -26,19 +26,17 @@ from monitor.rounds.estimation.alerts import (
     read_stored_readings,
 )
 from monitor.rounds.estimation.batch_estimates import estimate_batch
-from monitor.rounds.estimation.curves import inverted_order
 from monitor.rounds.estimation.evidence import classifier_evidence, recovery_rows
 from monitor.rounds.estimation.history import before_launch
 from monitor.rounds.estimation.reading import evidence_tallies, read_batch
-from monitor.rounds.estimation.supplements import (
-    Supplements,
-    is_as_stored,
-    read_supplements,
-    write_supplements,
-)
 from monitor.rounds.estimation.types import BatchEvidence, Estimates, HistoryBatch, Member
+from monitor.rounds.parts.registry import (
+    VersionParts,
+    closing_concerns,
+    have_other_counts,
+    version_parts,
+)
 from monitor.rounds.reporting.concerns import (
-    INVERTED,
     note,
     note_correction,
     note_disputes,
@@ -50,9 +48,16 @@ from monitor.rounds.reporting.enqueue import (
     enqueue_early,
     enqueue_ended,
 )
+from monitor.storage.database import Database
 from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.queries import VersionId
-from monitor.storage.results import alert_store, concern_store, estimate_store, evidence_store
+from monitor.storage.results import (
+    alert_store,
+    concern_store,
+    estimate_store,
+    evidence_store,
+    part_store,
+)
 from monitor.storage.results.past_counts import write_packed
 from monitor.storage.rounds import round_claims, round_transitions
 from monitor.storage.rounds.round_claims import Claim
@@ -75,6 +80,15 @@ class Step:
     reason: str
     concerns: Mapping[str, str] = field(default_factory=dict)
     restated: Collection[int] = ()
+
+    def find_concerns(
+        self,
+        database: Database,  # noqa: ARG002  of a closing
+        batch: HistoryBatch,  # noqa: ARG002
+        parts: Mapping[int, VersionParts],  # noqa: ARG002
+    ) -> Mapping[str, str]:
+        """State what about the round needs a look, by kind."""
+        return self.concerns
 
     def begin(self, connection: Connection, batch: HistoryBatch, now: datetime) -> HistoryBatch:  # noqa: ARG002
         """Hold the round and write what stands before its version; returns the batch after that."""
@@ -110,25 +124,26 @@ def commit_version(
 
     Raises `RoundMoved` if somebody published into the history meanwhile.
     """
-    supplements = read_supplements(context.database, batch, restating=step.restated)
+    parts = version_parts(context.database, batch, estimates, step.restated)
+    concerns = step.find_concerns(context.database, batch, parts)
     now = context.clock()
     with context.database.write() as connection:
         batch = step.begin(connection, batch, now)
-        _write_versions(connection, batch, estimates, supplements, step)
+        _write_versions(connection, batch, estimates, parts, step)
         batch = step.record(connection, batch, now)
         evidence = step.evidence(connection, batch, estimates, now)
-        for kind, sentence in step.concerns.items():
+        for kind, sentence in concerns.items():
             note(connection, batch.affected[0].round, kind, sentence, now)
         recoveries = recovery_rows(connection, batch, estimates, evidence.alerts)
         evidence = replace(evidence, recoveries=recoveries)
-        enqueue(connection, batch, estimates, evidence, supplements, step.reason, now)
+        enqueue(connection, batch, estimates, evidence, parts, step.reason, now)
 
 
 def _write_versions(
     connection: Connection,
     batch: HistoryBatch,
     estimates: Estimates,
-    supplements: Mapping[int, Supplements],
+    parts: Mapping[int, VersionParts],
     step: Step,
 ) -> None:
     """Store what versions count and estimate, and make them the latest of their rounds."""
@@ -139,8 +154,8 @@ def _write_versions(
     estimate_store.write_counts(connection, tallies)
     write_packed(connection, batch.past, tallies)
     estimate_store.write_estimates(connection, {key: estimates[key[0]].rows for key in members})
+    part_store.write_counts(connection, {key: parts[key[0]].counts for key in members})
     for (round_id, version), member in members.items():
-        write_supplements(connection, round_id, version, supplements[round_id])
         estimate_store.set_version(
             connection,
             round_id,
@@ -172,6 +187,13 @@ def _by_version(
 
 
 class _Closing(Step):
+    def find_concerns(
+        self, database: Database, batch: HistoryBatch, parts: Mapping[int, VersionParts]
+    ) -> Mapping[str, str]:
+        """Add what the parts show, which a later version does not note."""
+        fields = parts[batch.affected[0].round.id].fields
+        return {**self.concerns, **closing_concerns(database, batch, fields)}
+
     def begin(self, connection: Connection, batch: HistoryBatch, now: datetime) -> HistoryBatch:
         """Move the round, with its first version."""
         due = batch.affected[0]
@@ -243,10 +265,9 @@ def close(
     ``labels`` are its labels if they were read already. ``concerns`` are sentences by their kind.
     """
     batch = read_batch(context, round_, round_labels=labels)
-    estimates = estimate_batch(context, batch)
-    inverted = inverted_order(context.database, batch, estimates[round_.id].pictures)
-    noted = dict(concerns) if inverted is None else {**concerns, INVERTED: inverted}
-    commit_version(context, batch, estimates, _Closing(claim, reason, concerns=noted))
+    commit_version(
+        context, batch, estimate_batch(context, batch), _Closing(claim, reason, concerns)
+    )
 
 
 def correct(context: MonitorContext, round_: Round, claim: Claim) -> None:
@@ -324,4 +345,4 @@ def _changes_nothing(context: MonitorContext, batch: HistoryBatch) -> bool:
     if member.tally != batch.stored or member.round.settings.delays is not None:
         return False
     with context.database.read() as connection:
-        return is_as_stored(connection, member.round, batch.labels[member.round.id])
+        return not have_other_counts(connection, member.round, batch.labels[member.round.id])

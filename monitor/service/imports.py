@@ -23,8 +23,8 @@ def import_for_workers() -> None:
     import monitor.presentation.reasons
     import monitor.report.html
     import monitor.rounds.estimation.estimate
-    import monitor.rounds.estimation.supplements
     import monitor.rounds.opening.due
+    import monitor.rounds.parts.registry
     import monitor.rounds.run
     import monitor.rounds.sampling.window_scan
     import monitor.stats

@@ -95,15 +95,6 @@ def _stratum(*more: Column[Any]) -> Iterator[Column[Any] | Constraint]:
     yield ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"])
 
 
-def _segment() -> tuple[Column[Any], Column[Any]]:
-    segment: Column[Any] = Column("segment", String(200), primary_key=True)
-    return segment, Column("value", String(100), primary_key=True)
-
-
-def _interval(prefix: str, *ends: str) -> Iterator[Column[Any]]:
-    return optional(Float, *(f"{prefix}{end}" for end in ends or ("point", "low", "high")))
-
-
 store = define_table(
     "store",
     Column("id", String(36), primary_key=True),
@@ -246,15 +237,6 @@ censuses = define_table(
     comment="The labels of all items of some strata as they are now; versions keep theirs.",
 )
 
-label_checks = define_table(
-    "label_checks",
-    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
-    Column("version", Integer, primary_key=True),
-    Column("flagged", Boolean, primary_key=True),
-    *required(Integer, "tp", "fn", "tn", "fp"),
-    comment="How a column labels items whose truth people say, by predicted class.",
-)
-
 provisionals = define_table(
     "provisionals",
     Column("round_id", ForeignKey("rounds.id"), primary_key=True),
@@ -294,7 +276,7 @@ estimates = define_table(
     Column("metric", String(40), primary_key=True),
     Column("estimand", String(10), primary_key=True),
     Column("basis", String(10), primary_key=True),
-    *_interval(""),
+    *optional(Float, "point", "low", "high"),
     Column("level", Float, nullable=False),
     Column("method", String(60), nullable=False),
     Column("reason", Text),
@@ -304,49 +286,20 @@ estimates = define_table(
 segment_sizes = define_table(
     "segment_sizes",
     Column("round_id", ForeignKey("rounds.id"), primary_key=True),
-    *_stratum(*_segment()),
+    *_stratum(
+        Column("segment", String(200), primary_key=True),
+        Column("value", String(100), primary_key=True),
+    ),
     *required(BigInteger, "size"),
     comment="Items of each stratum by the values of the segment columns.",
 )
 
-segment_counts = define_table(
-    "segment_counts",
+round_parts = define_table(
+    "round_parts",
     *_version(),
-    *_stratum(*_segment()),
-    *required(Integer, "labeled", "positive"),
-    comment="The labels of each version by segment, where there are any; never changed.",
-)
-
-segment_estimates = define_table(
-    "segment_estimates",
-    *_version(),
-    *_segment(),
-    Column("metric", String(40), primary_key=True),
-    *required(BigInteger, "size", "flagged"),
-    Column("labeled", Integer, nullable=False),
-    *_interval(""),
-    *_interval("alone_"),
-    Column("reason", Text),
-    Column("margin", Float),
-    *optional(BigInteger, "more_round", "more_segment"),
-    comment="Precision and recall of each segment, and the labels that its margin still needs.",
-)
-
-segment_evidence = define_table(
-    "segment_evidence",
-    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
-    Column("evidence", JSON, nullable=False),
-    comment="Errors of a round's segments and pairs against the rest, for the search over rounds.",
-)
-
-agreements = define_table(
-    "agreements",
-    *_version(),
-    *required(Integer, "items", "disagreed", "annotators"),
-    *_interval("disagreement", "", "_low", "_high"),
-    *_interval("kappa", "", "_low", "_high"),
-    *_interval("alpha", "", "_low", "_high"),
-    comment="How far annotators agreed on the items that several of them answered.",
+    Column("name", String(40), primary_key=True),
+    Column("counts", JSON, nullable=False),
+    comment="What parts of the report counted of each version, for the rounds after it.",
 )
 
 evidence = define_table(
@@ -449,14 +402,6 @@ challenger_sizes = define_table(
     *_stratum(),
     *required(BigInteger, "flagged", "undecided"),
     comment="Items of each stratum that the challenger flags, and on which it made no decision.",
-)
-
-challenger_counts = define_table(
-    "challenger_counts",
-    *_version(),
-    *_stratum(Column("flagged", Boolean, primary_key=True)),
-    *required(Integer, "labeled", "positive"),
-    comment="The labels of each version by the challenger's decision; never changed.",
 )
 
 planned_margins = define_table(

@@ -6,7 +6,7 @@ newest version; they define no rules. No migration creates them: after one, all 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy import DDL, Connection, inspect
 
@@ -214,9 +214,35 @@ left join rounds newest on newest.id = ends.newest
 {joins}
 """
 
+# What the report of the newest version has, an entry of a list or a part a row.
+OF_REPORT = """
+select m.name as monitor, r.number as round, r.slot, p.version, {columns}
+from reports p
+join rounds r on r.id = p.round_id and r.version = p.version
+join monitors m on m.id = r.monitor_id
+{rest}
+"""
+
 _LIMITED = ("precision", "recall")
 _ESTIMAND = {"round": "window", "pooled": "rate"}
 _SEPARATOR = ",\n    "
+_INTERVAL = ("point", "low", "high")
+_SEGMENT_COLUMNS = {
+    **dict.fromkeys(("segment", "value", "metric"), "text"),
+    **dict.fromkeys(("size", "flagged", "labeled"), "bigint"),
+    **dict.fromkeys((*_INTERVAL, *(f"alone_{end}" for end in _INTERVAL)), "double precision"),
+    "reason": "text",
+    "margin": "double precision",
+    **dict.fromkeys(("more_round", "more_segment"), "bigint"),
+}
+_AGREEMENT_COLUMNS = {
+    **dict.fromkeys(("items", "disagreed", "annotators"), "bigint"),
+    **{
+        f"{of}{end}": "double precision"
+        for of in ("disagreement", "kappa", "alpha")
+        for end in ("", "_low", "_high")
+    },
+}
 _SHOWN = [(metric, basis) for metric in (*_LIMITED, "prevalence") for basis in _ESTIMAND]
 _HOURS = ("half_hours", "most_hours", "last_hours")
 
@@ -259,9 +285,7 @@ def _estimate_parts(of: str, shown: Sequence[tuple[str, str]]) -> dict[str, str]
 
 
 def _reported(dialect: str, *path: str) -> str:
-    if dialect == "sqlite":
-        return _REPORTED.format(text=f"json_extract(p.payload, '$.{'.'.join(path)}')")
-    return _REPORTED.format(text=f"p.payload #>> '{{{','.join(path)}}}'")
+    return _REPORTED.format(text=_json_text(dialect, "p.payload", path))
 
 
 def _round_results(dialect: str) -> str:
@@ -285,7 +309,42 @@ def _monitor_status(dialect: str) -> str:
     )
 
 
-_BY_DIALECT = {"monitor_status": _monitor_status, "round_results": _round_results}
+def _segments(dialect: str) -> str:
+    entries = {
+        "sqlite": "cross join json_each(p.payload, '$.segments') x",
+        "postgresql": "cross join lateral json_array_elements(p.payload -> 'segments') x",
+    }
+    columns = _json_columns(dialect, "x.value", [], _SEGMENT_COLUMNS)
+    return OF_REPORT.format(columns=columns, rest=entries[dialect])
+
+
+def _agreement(dialect: str) -> str:
+    part = ["agreement"]
+    columns = _json_columns(dialect, "p.payload", part, _AGREEMENT_COLUMNS)
+    has_items = f"where {_json_text(dialect, 'p.payload', [*part, 'items'])} is not null"
+    return OF_REPORT.format(columns=columns, rest=has_items)
+
+
+def _json_columns(dialect: str, value: str, path: Sequence[str], kinds: Mapping[str, str]) -> str:
+    """Read columns out of a JSON value; those of SQLite have the type that JSON has there."""
+    columns = {name: _json_text(dialect, value, [*path, name]) for name in kinds}
+    if dialect != "sqlite":
+        columns = {name: f"cast({columns[name]} as {kind})" for name, kind in kinds.items()}
+    return _SEPARATOR.join(f"{text} as {name}" for name, text in columns.items())
+
+
+def _json_text(dialect: str, value: str, path: Sequence[str]) -> str:
+    if dialect == "sqlite":
+        return f"json_extract({value}, '$.{'.'.join(path)}')"
+    return f"{value} #>> '{{{','.join(path)}}}'"
+
+
+_BY_DIALECT = {
+    "agreement": _agreement,
+    "monitor_status": _monitor_status,
+    "round_results": _round_results,
+    "segments": _segments,
+}
 NAMES = (*_EQUAL_COLUMNS, *_BY_DIALECT)
 """All views; who may read dashboards may read these and nothing else."""
 

@@ -171,7 +171,9 @@ def test_free_labels_and_answers_are_counted_once_wherever_it_is_killed(postgres
     )
     of_people = rows("select item_id from page_answers left join tasks on key = task_key")
     asked = set(rows("select item_id, part, slot from tasks"))
-    checks = rows(f"select tp, fn, tn, fp from label_checks where version = {version} and flagged")
+    [(checks,)] = rows(
+        f"select counts from round_parts where version = {version} and name = 'checks'"
+    )
     given = rows("select item_id, count(*) from label_events where annotator = 'ada' group by 1")
     database.close()
 
@@ -181,9 +183,8 @@ def test_free_labels_and_answers_are_counted_once_wherever_it_is_killed(postgres
     assert flagged == [(FLAGGED, len(fraud))]
     checked = {int(item[1:]) for item, _, slot in asked if slot == 0}
     truth = Counter((is_fraud(n), n in fraud) for n in checked)
-    assert checks == [
-        (truth[True, True], truth[True, False], truth[False, False], truth[False, True])
-    ]
+    of_flagged = (truth[True, True], truth[True, False], truth[False, False], truth[False, True])
+    assert checks == {"flagged": dict(zip(("tp", "fn", "tn", "fp"), of_flagged, strict=True))}
     assert len(checked) == CHECKS
     passed = {(item, part) for item, part, slot in asked if int(item[1:]) > FLAGGED and slot == 1}
     assert {part for _, part in passed} == {1}

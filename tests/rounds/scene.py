@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
-from sqlalchemy import JSON, text
+from sqlalchemy import JSON, select, text, tuple_
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import Answer
@@ -35,7 +35,7 @@ from monitor.storage.results import (
 )
 from monitor.storage.rounds import round_store, round_transitions
 from monitor.storage.samples import frame_store
-from monitor.storage.tables import metadata
+from monitor.storage.tables import metadata, round_parts
 from monitor.testing import MemoryLabeler, MemorySource
 from tests.storage.payloads import REPORTS
 
@@ -237,6 +237,14 @@ class Scene:
         """The report of a version of a round, or of its newest."""
         found = self.round(number)
         return self.read(report_store.read_report, found.id, version or found.version)
+
+    def part(self, number, name, version=None):
+        """What a part counted of a version of a round, or of its newest; None if nothing."""
+        found = self.round(number)
+        which = (found.id, version or found.version, name)
+        keys = round_parts.c["round_id", "version", "name"]
+        query = select(round_parts.c.counts).where(tuple_(*keys) == which)
+        return self.read(lambda connection: connection.scalar(query))
 
     def round_report(self, number):
         """The newest report of a round, read back."""

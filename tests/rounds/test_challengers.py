@@ -139,8 +139,8 @@ def test_late_labels_compare_again_also_in_the_rounds_after(database):
     assert corrected.alone == second.alone
     assert corrected.pooled != second.pooled
     assert corrected.pooled.positive == second.pooled.positive
-    old = scene.rows("select count(*) n from challenger_counts where version = 1")
-    assert old[0]["n"] > 0
+    old = "select count(*) n from round_parts where name = 'challenger' and version = 1"
+    assert scene.rows(old)[0]["n"] > 0
 
 
 def test_a_missing_decision_counts_as_not_flagged_and_is_told(database):

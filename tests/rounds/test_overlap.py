@@ -7,10 +7,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from monitor.domain.model import Answer, Collected, LabelEvent
+from monitor.domain.report import AgreementRow
 from monitor.presentation.round_document import agreement_sentence
-from monitor.rounds.estimation.supplements import agreement_row, disagreement_notices
 from monitor.rounds.labels import collect
 from monitor.rounds.labels.endpoints import without_same_person
+from monitor.rounds.parts.agreement import agreement_row, disagreement_notices
 from monitor.storage.labels import overlap_store
 from monitor.storage.labels.overlap_store import Copies
 from monitor.storage.labels.round_labels import SeveralAnswers
@@ -43,7 +44,7 @@ def answer_second(scene, *, wrong=0):
 
 
 def agreement_of(scene, found):
-    return scene.read(overlap_store.read_agreement, found.id, found.version)
+    return AgreementRow.model_validate(scene.report(found.number, found.version)["agreement"])
 
 
 def copies_of(scene, found):

@@ -14,6 +14,7 @@ from monitor.rounds.estimation import batch_estimates
 from monitor.rounds.estimation.batch_estimates import estimated
 from monitor.rounds.estimation.estimate import estimate_round
 from monitor.rounds.estimation.reading import read_batch
+from monitor.rounds.parts.registry import version_parts
 from monitor.rounds.round_page import read_page
 from monitor.storage.rounds import round_claims
 from tests.rounds.played import played
@@ -321,7 +322,7 @@ def test_late_labels_of_the_round_itself_are_counted_before_it_is_restated(scene
 def test_a_round_that_closes_meanwhile_is_restated_with_the_others(scene, monkeypatch):
     scene.draw(3, precision=0.85, recall=0.6)
     scene.answer()
-    real, times = versions.read_supplements, []
+    real, times = version_parts, []
 
     def while_computing(*args, **named):
         times.append(1)
@@ -329,7 +330,7 @@ def test_a_round_that_closes_meanwhile_is_restated_with_the_others(scene, monkey
             scene.run()
         return real(*args, **named)
 
-    monkeypatch.setattr(versions, "read_supplements", while_computing)
+    monkeypatch.setattr(versions, "version_parts", while_computing)
 
     outcome = restate_precision(scene, 2, to=Answer.NEGATIVE)
 

@@ -10,7 +10,6 @@ from monitor.rounds.forecast.compare import at_threshold
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.random_shares import log_e_path_of_shares, log_recovery_of_shares
-from monitor.storage.results import segment_store
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, segmented, settings
 
@@ -146,9 +145,8 @@ def test_segments_and_other_thresholds_are_read_from_the_cells(database):
     scene.finish(1)
 
     round_ = scene.round(1)
-    whole = scene.estimates(1)
+    whole, rows = scene.estimates(1), scene.round_report(1).segments
     with scene.database.read() as connection:
-        rows = segment_store.read_estimates(connection, round_.id, round_.version)
         compared = at_threshold(connection, round_, 0.7)
     assert len(scene.labels(1).labeled) == 360
     assert len(rows) == 4

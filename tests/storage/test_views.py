@@ -8,7 +8,7 @@ from sqlalchemy import insert, select
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import Answer, EffectKind, Stratum
-from monitor.domain.report import RoundReport, find_row
+from monitor.domain.report import AgreementRow, RoundReport, SegmentRow, find_row
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.state import RoundState
 from monitor.rounds.open_rounds import open_rounds
@@ -20,7 +20,7 @@ from monitor.storage.rounds import round_store, round_transitions
 from monitor.storage.samples.frame_store import StratumTally
 from monitor.storage.tables import alerts, effects, monitors, rounds
 from tests.rounds.played import played
-from tests.rounds.scene import LIMITS, MONDAY, Scene, settings
+from tests.rounds.scene import LIMITS, MONDAY, Scene, segmented, settings
 from tests.storage.released.write import play
 from tests.storage.rows import (
     add_effect,
@@ -371,3 +371,33 @@ def test_waiting_effects_tell_what_waits_since_when_and_for_what(database):
     ]
     assert (same.effects, same.rounds, same.since, same.next_try) == (3, 2, MONDAY, later)
     assert (same.tries, same.last_error) == (1, "it does not answer")
+
+
+def test_segments_and_agreement_are_those_of_the_newest_report(database):
+    scene = segmented(database, overlap=0.2, late_labels=timedelta(days=1))
+    scene.week(1)
+    for place, row in enumerate(scene.source.rows):
+        row |= {"country": "CZ" if place % 3 else None, "client": f"client {place % 2}"}
+    scene.run(1)
+    scene.answer()
+    for task in scene.tasks:
+        if task.slot == 2:
+            scene.labeler.second_answers[task.item_id] = scene.truth[task.item_id]
+    scene.run()
+    scene.turn(*sorted(scene.items(1))[:3])
+    scene.run()
+
+    report = scene.round_report(1)
+    segments = rows(database, "select * from segments order by segment, size desc, value, metric")
+    [agreement] = rows(database, "select * from agreement")
+
+    assert report.version == 2
+    assert [{name: row[name] for name in SegmentRow.model_fields} for row in segments] == [
+        row.model_dump() for row in report.segments
+    ]
+    assert len(segments) == 8
+    assert {(row["monitor"], row["round"], row["version"]) for row in segments} == {("mail", 1, 2)}
+    assert {name: agreement[name] for name in AgreementRow.model_fields} == (
+        report.agreement.model_dump()
+    )
+    assert agreement["items"] > 0

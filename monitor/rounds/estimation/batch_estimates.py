@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from monitor.domain.report import ReportedEstimate
 from monitor.domain.settings import Pooling
 from monitor.rounds.context import MonitorContext
-from monitor.rounds.estimation.curves import with_pictures
 from monitor.rounds.estimation.estimate import estimate_round
 from monitor.rounds.estimation.history import (
     HistoryState,
@@ -18,7 +17,6 @@ from monitor.rounds.estimation.history import (
     cells_to_pool,
     history_states,
 )
-from monitor.rounds.estimation.judge import judge_notices
 from monitor.rounds.estimation.label_errors import arrived_shares, provisional_notices
 from monitor.rounds.estimation.tally import Completed, Counted
 from monitor.rounds.estimation.types import Estimates, HistoryBatch, Member, RoundEstimate
@@ -35,8 +33,7 @@ def estimate_batch(context: MonitorContext, batch: HistoryBatch) -> Estimates:
     """Estimate each affected round; its own numbers stay where no label changed."""
     estimates = estimated(batch, context.clock())
     with context.database.read() as connection:
-        estimates = _with_stored_own_rows(connection, batch, estimates)
-    return with_pictures(batch, estimates)  # takes seconds, so no transaction waits for it
+        return _with_stored_own_rows(connection, batch, estimates)
 
 
 def estimated(batch: HistoryBatch, now: datetime) -> Estimates:
@@ -96,8 +93,7 @@ def _estimate(
         checked=batch.checked.get(member.round.id),
         arrived=arrived,
     )
-    notices = [*provisional_notices(arrived), *judge_notices(member.tally, earlier)]
-    return replace(estimate, notices=notices)
+    return replace(estimate, notices=provisional_notices(arrived))
 
 
 def _with_stored_own_rows(

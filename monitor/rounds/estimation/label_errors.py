@@ -23,9 +23,13 @@ from monitor.stats.estimation.missing import worst_case
 from monitor.stats.estimation.posterior import MetricEstimate
 from monitor.stats.labels.audit import ArrivedShare, ClassAudits, LabelAudit, NoBetterThanChance
 from monitor.stats.labels.label_error import METHOD, corrected_estimates
-from monitor.storage.labels.check_store import CheckCounts, Checked, PastChecks
+from monitor.storage.labels.check_store import CheckCounts, Checked
 from monitor.storage.labels.round_labels import RoundLabels
+from monitor.storage.results.part_store import PastCounts
 from monitor.storage.rounds.round_store import Round
+
+CHECKS = "checks"
+"""Name of these counts in the store."""
 
 ROUNDS = 12
 """Rounds whose checks are counted together: older errors say little of today."""
@@ -60,7 +64,7 @@ class CheckedLabels:
         """Report the error rates of each class that is checked."""
         return [
             CheckRow(
-                labels="flagged" if flagged else "passed",
+                labels=_NAMES[flagged],
                 items=self.own.get(flagged, CheckCounts()).items,
                 rounds=self.rounds,
                 **counts._asdict(),
@@ -74,23 +78,40 @@ class CheckedLabels:
 def checked_labels(
     rounds: Sequence[Round],
     labels: Mapping[int, RoundLabels],
-    past: Sequence[PastChecks],
+    past: Sequence[PastCounts],
 ) -> dict[int, CheckedLabels]:
     """Count the checks of some rounds, by round id, with the ``past`` ones of the same columns."""
-    before, result = list(past), dict[int, CheckedLabels]()
+    before, result = list(map(_past, past)), dict[int, CheckedLabels]()
     for round_ in rounds:
         labeling = round_.settings.labeling or {}
         if not checks_of(labeling):
             continue
         own = labels[round_.id].check_counts
-        before.append(PastChecks(labeling, own))
-        together = [one for one in before if _columns(one.labeling) == _columns(labeling)]
+        before.append((_columns(labeling), own))
+        together = [of for columns, of in before if columns == _columns(labeling)]
         pooled: dict[bool, CheckCounts] = {}
         for one in together[-ROUNDS:]:
-            for flagged, counts in one.counts.items():
+            for flagged, counts in one.items():
                 pooled[flagged] = pooled.get(flagged, CheckCounts()).plus(counts)
         result[round_.id] = CheckedLabels(labeling, own, pooled, len(together[-ROUNDS:]))
     return result
+
+
+_NAMES = {True: "flagged", False: "passed"}
+
+
+def stored_checks(counts: Checked) -> dict[str, dict[str, int]] | None:
+    """Return counts of checks as the store has them; None if nobody checks."""
+    return {_NAMES[flagged]: of_class._asdict() for flagged, of_class in counts.items()} or None
+
+
+def _past(past: PastCounts) -> tuple[list[dict[str, Any]], Checked]:
+    by_class = {
+        flagged: CheckCounts(**past.counts[name])
+        for flagged, name in _NAMES.items()
+        if name in past.counts
+    }
+    return _columns(past.settings["labeling"]), by_class
 
 
 def _columns(labeling: Mapping[str, Any]) -> list[dict[str, Any]]:

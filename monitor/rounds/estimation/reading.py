@@ -10,15 +10,13 @@ from monitor.domain.label_parts import checks_of
 from monitor.domain.labels import corrected_evidence_label, evidence_label
 from monitor.domain.state import RoundState
 from monitor.rounds.context import MonitorContext
-from monitor.rounds.estimation.label_errors import checked_labels
+from monitor.rounds.estimation.label_errors import CHECKS, checked_labels
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.estimation.types import HistoryBatch, Member
 from monitor.stats.detection.blocks import BLOCKS
-from monitor.storage.database import in_chunks
-from monitor.storage.labels import check_store
-from monitor.storage.labels.check_store import PastChecks
 from monitor.storage.labels.round_labels import RoundLabels, read_all_labels, read_recurring
-from monitor.storage.results import estimate_store
+from monitor.storage.results import estimate_store, part_store
+from monitor.storage.results.part_store import PastCounts
 from monitor.storage.results.past_counts import PastRound, read_past
 from monitor.storage.results.restatement_store import RestatedVersion, read_restated
 from monitor.storage.rounds import round_store
@@ -55,9 +53,9 @@ def read_batch(
         restated = read_restated(connection, monitor_id=this_round.monitor_id)
         unrestated = _read_unrestated(connection, restated)
         recurring = read_recurring(connection, rounds)
-        past_checks: dict[int, PastChecks] = {}
+        past_checks: dict[int, PastCounts] = {}
         if any(checks_of(round_.settings.labeling) for round_ in rounds):
-            past_checks = in_chunks(connection, [each.id for each in past], check_store.read_past)
+            past_checks = part_store.read_past(connection, [each.id for each in past], CHECKS)
     if revised is not None:
         rounds, labels = revised(rounds, labels)
     return HistoryBatch(

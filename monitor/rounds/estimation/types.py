@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from monitor.domain.alerting import LimitReading, StoredAlert
-from monitor.domain.curve_rows import CurvesRow
-from monitor.domain.report import CauseRow, NoticeRow, RecoveryRow, ReportedEstimate
+from monitor.domain.report import NoticeRow, RecoveryRow, ReportedEstimate
 from monitor.domain.settings import LimitSide
 from monitor.rounds.estimation.label_errors import CheckedLabels
 from monitor.rounds.estimation.tally import Counted, Tally
@@ -121,16 +120,6 @@ class LimitEvidence:
     log_path: tuple[tuple[float, ...], ...] = ()
 
 
-class Pictures(NamedTuple):
-    """The figures besides the estimates; ``None`` where the labels do not allow one.
-
-    ``curves`` are also None where only earlier rounds changed: those before still hold.
-    """
-
-    cause: CauseRow | None = None
-    curves: CurvesRow | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class RoundEstimate:
     """All that is computed for one version of a round.
@@ -146,7 +135,6 @@ class RoundEstimate:
     proposed_limits: dict[str, float] = field(default_factory=dict)
     proposed_unlabeled: int = 0
     notices: list[NoticeRow] = field(default_factory=list)
-    pictures: Pictures | None = None
     arrived: ClassAudits | None = None
 
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-INVERTED = "inverted"
 MISSING = "missing"
 PROVISIONAL = "provisional"
 

@@ -29,8 +29,8 @@ from monitor.storage.schema import store_id
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.rounds.estimation.supplements import Supplements
     from monitor.rounds.estimation.types import BatchEvidence, Estimates, HistoryBatch
+    from monitor.rounds.parts.registry import VersionParts
 
 
 FIRING = "alert.firing"
@@ -41,7 +41,7 @@ def enqueue(
     batch: HistoryBatch,
     estimates: Estimates,
     evidence: BatchEvidence,
-    supplements: Mapping[int, Supplements],
+    parts: Mapping[int, VersionParts],
     reason: str,
     now: datetime,
 ) -> None:
@@ -53,7 +53,7 @@ def enqueue(
             member,
             estimates[round_id],
             evidence.readings.get(round_id, {}),
-            supplements[round_id],
+            parts[round_id],
             report_context,
             round_key=_key(connection, member.round, batch.store_id),
         )

@@ -56,7 +56,6 @@ from monitor.storage.samples.frame_store import StratumTally
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from monitor.rounds.estimation.supplements import Supplements
     from monitor.rounds.estimation.tally import Tally
     from monitor.rounds.estimation.types import (
         BatchEvidence,
@@ -65,6 +64,7 @@ if TYPE_CHECKING:
         RoundEstimate,
         Side,
     )
+    from monitor.rounds.parts.registry import VersionParts
 
 
 TIMELINE = 104  # Rounds shown in the figure: two years of weeks
@@ -94,7 +94,7 @@ def closed_report(
     member: Member,
     estimate: RoundEstimate,
     readings: Mapping[Side, LimitReading],
-    supplements: Supplements,
+    parts: VersionParts,
     report_context: ReportContext,
     *,
     round_key: str,
@@ -109,8 +109,7 @@ def closed_report(
     counted = band_rows(tally.strata, round_.settings.sample)
     alerts, concerns = report_context.shown_alerts(round_), report_context.concerns[round_.id]
     cells = [] if round_.settings.sample.cells is None else tally.strata
-    pictures = {} if estimate.pictures is None else estimate.pictures._asdict()
-    issues, checked = report_context.issues.get(round_.id, {}), batch.checked.get(round_.id)
+    issues = report_context.issues.get(round_.id, {})
     return RoundReport(
         **_frame_fields(round_, issues),
         store_id=batch.store_id,
@@ -132,17 +131,11 @@ def closed_report(
         proposed_limits=dict(estimate.proposed_limits),
         proposed_unlabeled=estimate.proposed_unlabeled,
         timeline=report_context.points(round_),
-        notices=[*estimate.notices, *supplements.notices],
-        segments=list(supplements.segments),
-        segment_search=None if supplements.search is None else supplements.search.row,
-        agreement=supplements.agreement,
-        challenger=None if supplements.challenge is None else supplements.challenge.row,
-        judge=supplements.judge,
-        checks=checked.rows() if checked else [],
+        notices=[*estimate.notices, *parts.notices],
         answers=_answers_row(round_, batch.labels[round_.id].first_answers(), tally),
         # Measured without a judge, with which few labels decide more of an estimate.
         pooled_coverage=None if tally.is_judged else round_.settings.pooling.measured_coverage(),
-        **pictures,
+        **parts.fields,
         restated=list(report_context.restated.get(round_.id, ())),
         provisional=report_context.provisional.get(round_.id),
         recurring=len(batch.recurring[round_.id]),

@@ -1,4 +1,4 @@
-"""Second copies: tasks that ask a second person about an item, and how far people agree."""
+"""Second copies: tasks that ask a second person about an item."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from typing import Any
 from sqlalchemy import Connection, Row, select
 
 from monitor.domain.model import LabelEvent, LabelKind
-from monitor.domain.report import AgreementRow
-from monitor.storage.database import insert_all, listed
+from monitor.storage.database import listed
 from monitor.storage.labels.label_store import adjudicator_of
-from monitor.storage.queries import of_version, picked, version_rows
-from monitor.storage.tables import agreements, label_events, tasks
+from monitor.storage.tables import label_events, tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +49,6 @@ def answered_tasks(connection: Connection, round_ids: Sequence[int]) -> set[str]
     )
     latest = {row.external_id: row.kind for row in connection.execute(query)}
     return {_task_key(of) for of, kind in latest.items() if kind == LabelKind.GIVEN}
-
-
-def write_agreement(connection: Connection, round_id: int, version: int, row: AgreementRow) -> None:
-    """Store how far people agreed by a version."""
-    insert_all(connection, agreements, version_rows({(round_id, version): [row.model_dump()]}))
-
-
-def read_agreement(connection: Connection, round_id: int, version: int) -> AgreementRow | None:
-    """Read how far people agreed by a version; None if no item had two answers."""
-    row = connection.execute(of_version(agreements, round_id, version)).first()
-    return None if row is None else AgreementRow(**picked(row, AgreementRow.model_fields))
 
 
 def same_person_twice(connection: Connection, events: Iterable[LabelEvent]) -> list[LabelEvent]:

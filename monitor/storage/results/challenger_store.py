@@ -1,17 +1,17 @@
-"""A challenger in the store: what it decided in each stratum, and labels by decision."""
+"""A challenger in the store: what it decided in each stratum."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection, select
 
 from monitor.domain.model import Frame
 from monitor.storage.database import insert_all
-from monitor.storage.labels.round_labels import RoundLabels, count_labels
-from monitor.storage.queries import by_first, is_latest, picked, version_rows
-from monitor.storage.tables import challenger_counts, challenger_sizes, rounds, strata
+from monitor.storage.queries import by_first, picked
+from monitor.storage.tables import challenger_sizes, strata
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,52 +42,8 @@ def write_sizes(connection: Connection, round_id: int, frame: Frame) -> None:
     insert_all(connection, challenger_sizes, rows)
 
 
-def current_strata(
-    connection: Connection, round_id: int, labels: RoundLabels
-) -> list[ChallengedStratum]:
-    """Count the labels of a round as they stand; none if no challenger was read."""
-    counts = count_labels(
-        ((item.stratum, bool(item.challenged)), positive) for item, positive in labels.usable()
-    )
-    sizes = _sizes(connection, [round_id]).get(round_id, [])
-    return [_counted(part, counts) for part in sizes]
-
-
-def write_counts(
-    connection: Connection, round_id: int, version: int, counted: Iterable[ChallengedStratum]
-) -> None:
-    """Store the labels of a version by the challenger's decision, where there are any."""
-    rows = [
-        {"stratum": part.stratum, "flagged": flags}
-        | {"labeled": part.labeled[flags], "positive": part.positive[flags]}
-        for part in counted
-        for flags in (False, True)
-        if part.labeled[flags]
-    ]
-    insert_all(connection, challenger_counts, version_rows({(round_id, version): rows}))
-
-
-def read_counts(
-    connection: Connection, round_ids: Sequence[int]
-) -> dict[int, list[ChallengedStratum]]:
-    """Read the latest version of some rounds, those that had a challenger, strata in order."""
-    query = (
-        select(challenger_counts)
-        .join(rounds, is_latest(challenger_counts))
-        .where(challenger_counts.c.round_id.in_(round_ids))
-    )
-    counts: dict[int, dict[tuple[str, bool], tuple[int, int]]] = {}
-    for row in connection.execute(query):
-        round_counts = counts.setdefault(row.round_id, {})
-        round_counts[row.stratum, row.flagged] = (row.labeled, row.positive)
-    sizes = _sizes(connection, round_ids)
-    return {
-        round_id: [_counted(part, counts.get(round_id, {})) for part in parts]
-        for round_id, parts in sizes.items()
-    }
-
-
-def _sizes(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[ChallengedStratum]]:
+def read_sizes(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[list[Any]]]:
+    """Read the strata of rounds that had a challenger: a `ChallengedStratum` without labels."""
     query = (
         select(
             *strata.c["round_id", "stratum", "flagged", "size"],
@@ -98,14 +54,4 @@ def _sizes(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[C
         .where(strata.c.round_id.in_(round_ids))
         .order_by(strata.c.round_id, strata.c.position)
     )
-    read = by_first(connection, query)
-    return {each: [ChallengedStratum(*values) for values in of] for each, of in read.items()}
-
-
-def _counted(
-    part: ChallengedStratum, counts: Mapping[tuple[str, bool], tuple[int, int]]
-) -> ChallengedStratum:
-    (passed, missed), (flagged, positive) = (
-        counts.get((part.stratum, flags), (0, 0)) for flags in (False, True)
-    )
-    return replace(part, labeled=(passed, flagged), positive=(missed, positive))
+    return by_first(connection, query)

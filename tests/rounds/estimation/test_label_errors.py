@@ -9,7 +9,7 @@ import pytest
 from monitor.domain.model import Answer, Stratum
 from monitor.domain.report import AnswersRow
 from monitor.presentation.round_document import answers_sentence
-from monitor.rounds.estimation.label_errors import ROUNDS, checked_labels
+from monitor.rounds.estimation.label_errors import ROUNDS, checked_labels, stored_checks
 from monitor.rounds.estimation.tally import Tally
 from monitor.stats.core.beta_mixture import HEAVY
 from monitor.stats.core.counts import Counts
@@ -17,7 +17,8 @@ from monitor.stats.core.metrics import METRICS
 from monitor.stats.estimation.cell_matrix import plain_counts
 from monitor.stats.labels.audit import ArrivedShare, ClassAudits, LabelAudit, NoBetterThanChance
 from monitor.stats.labels.label_error import corrected_estimates
-from monitor.storage.labels.check_store import CheckCounts, PastChecks
+from monitor.storage.labels.check_store import CheckCounts
+from monitor.storage.results.part_store import PastCounts
 from monitor.storage.samples.frame_store import StratumTally
 from tests.rounds.estimation.tallies import estimated
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
@@ -160,10 +161,14 @@ def checked(labeling, own, past=()):
     return checked_labels([round_], labels, past)[7]
 
 
+def past(labeling):
+    return PastCounts({"labeling": labeling}, stored_checks({True: COUNTS}))
+
+
 def test_the_last_rounds_with_the_same_column_count_together():
-    before = PastChecks(CASES, {True: COUNTS})
-    other = PastChecks(list_of({"for": "flagged", "path": "old.csv"}), {True: COUNTS})
-    more = PastChecks(list_of({"for": "flagged", "path": "cases.csv", "checks": 9}), {True: COUNTS})
+    before = past(CASES)
+    other = past(list_of({"for": "flagged", "path": "old.csv"}))
+    more = past(list_of({"for": "flagged", "path": "cases.csv", "checks": 9}))
 
     of_all = checked(CASES, {True: COUNTS}, [other, before, more])
     of_many = checked(CASES, {True: COUNTS}, [before] * 30)

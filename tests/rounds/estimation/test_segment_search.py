@@ -6,9 +6,8 @@ from datetime import timedelta
 from monitor.domain.model import Answer
 from monitor.domain.segments import MOST_VALUES, OTHER
 from monitor.presentation.round_document import SectionKind, round_sections
-from monitor.rounds.estimation.segments import round_evidence
+from monitor.rounds.parts.segments import evidence_by_name, round_evidence
 from monitor.storage.labels.round_labels import read_labels
-from monitor.storage.results import segment_store
 from tests.rounds.played import played
 from tests.rounds.restatements import restate_precision
 from tests.rounds.scene import THRESHOLD, segmented
@@ -68,10 +67,7 @@ def test_labels_of_the_rounds_are_pooled_so_that_evidence_grows(scene):
     first, second = (search_of(scene, number).worse for number in (1, 2))
 
     assert second[0].log_evidence > first[0].log_evidence
-    counted = [
-        scene.read(segment_store.read_evidence, [scene.round(number).id])[scene.round(number).id]
-        for number in (1, 2)
-    ]
+    counted = [evidence_by_name(scene.part(number, "segment_search")) for number in (1, 2)]
     labeled = sum(of_round[("country", "SK"),].sums[0][0] for of_round in counted)
     assert second[0].rounds == 2
     assert second[0].flagged.labeled == labeled
@@ -131,7 +127,7 @@ def test_items_that_nobody_can_tell_count_neither_for_their_segment_nor_for_the_
     scene.labeler.answers |= dict.fromkeys(gone, Answer.CANNOT_TELL)
     scene.run()
 
-    [evidence] = scene.read(segment_store.read_evidence, [scene.round(1).id]).values()
+    evidence = evidence_by_name(scene.part(1, "segment_search"))
 
     assert not any(("country", "SK") in name for name in evidence)
     labeled = sum(sum(of_class[0] for of_class in evidence[c,].sums) for c in SINGLES)
@@ -151,7 +147,7 @@ def test_values_that_are_too_small_to_be_told_apart_are_no_segment(database):
     many = tuple(f"c{place:02}" for place in range(MOST_VALUES + 5))
     closed(scene, 1, countries=many)
 
-    [evidence] = scene.read(segment_store.read_evidence, [scene.round(1).id]).values()
+    evidence = evidence_by_name(scene.part(1, "segment_search"))
 
     named = {value for name in evidence for column, value in name if column == "country"}
     assert OTHER not in named

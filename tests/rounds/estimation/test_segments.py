@@ -5,6 +5,7 @@ import pytest
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Margin, Sample
 from monitor.domain.segments import NO_VALUE
+from monitor.rounds.parts.segments import segment_cells
 from monitor.stats.core.counts import Counts
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.segment_labels import more_labels
@@ -38,11 +39,13 @@ def closed(scene, number=1):
 
 
 def cells_of(scene, found):
-    return scene.read(segment_store.read_counts, found.id, found.version)
+    sizes = scene.read(segment_store.read_sizes, [found.id])[found.id]
+    strata = scene.labels(found.number).strata
+    return segment_cells(scene.part(found.number, "segments", found.version), sizes, strata)
 
 
 def rows_of(scene, found):
-    return scene.read(segment_store.read_estimates, found.id, found.version)
+    return scene.round_report(found.number).segments
 
 
 def counts_of(cells):

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from monitor.domain.challenger import ChallengerRow, ComparedMetric, ComparisonRow
+from monitor.domain.challenger import Challenger, ChallengerRow, ComparedMetric, ComparisonRow
 from monitor.domain.setting_types import ends_of
-from monitor.domain.settings import CREDIBLE_LEVEL
+from monitor.domain.settings import CREDIBLE_LEVEL, RoundSettings
 from monitor.presentation.challenger import FEW_LABELS, NOT_READ, undecided_reason
 from monitor.presentation.reasons import undefined_reason
-from monitor.rounds.estimation.types import HistoryBatch
+from monitor.rounds.parts.part import LabeledRound, Part, ReportedVersion
 from monitor.stats.estimation.grouped_cells import RoundItems
 from monitor.stats.estimation.paired import Comparison, PairedMetric
 from monitor.stats.estimation.summed_windows import compare_windows
-from monitor.storage.results import challenger_store, report_store
+from monitor.storage.labels.round_labels import RoundLabels, count_labels
+from monitor.storage.results import challenger_store
 from monitor.storage.results.challenger_store import ChallengedStratum
-from monitor.storage.rounds import round_store
+from monitor.storage.results.part_store import PastCounts
 from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
@@ -27,89 +27,97 @@ if TYPE_CHECKING:
 
     Strata = Sequence[ChallengedStratum]
 
+MOST_ROUNDS = 10_000  # as good as all of a history
 _DRAWS = 2**12
 """Half of those of `pr-monitor compare`: late labels compare in all rounds after theirs again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Challenge:
-    """What a version of a round says of its challenger, and the counts that it is on."""
+class ChallengerPart(Part):
+    """The challenger on the labels of a round, and of all rounds that had the same one."""
 
-    row: ChallengerRow
-    counted: tuple[ChallengedStratum, ...] = ()
+    name = "challenger"
+    reach = MOST_ROUNDS
+    repeats = ("challenger",)
+
+    def applies(self, round_: Round, labels: RoundLabels) -> bool:  # noqa: ARG002
+        """Whether the round has a challenger."""
+        return round_.settings.challenger is not None
+
+    def read_drawn(self, connection: Connection, round_ids: Sequence[int]) -> Mapping[int, Any]:
+        """Read what the challenger decided in each stratum."""
+        return challenger_store.read_sizes(connection, round_ids)
+
+    def counts(self, counted: LabeledRound) -> Any:
+        """Count labels by stratum and decision; None if the challenger was not read."""
+        if not counted.drawn:
+            return None
+        labels = count_labels(
+            ((item.stratum, bool(item.challenged)), positive)
+            for item, positive in counted.labels.usable()
+        )
+        of_both = [
+            [labels.get((part[0], flags), (0, 0)) for flags in (False, True)]
+            for part in counted.drawn
+        ]
+        return [
+            [*part, *map(list, zip(*both, strict=True))]
+            for part, both in zip(counted.drawn, of_both, strict=True)
+        ]
+
+    def fields(self, version: ReportedVersion) -> dict[str, Any]:
+        """Compare on this round; late labels compare again in all rounds after theirs."""
+        round_, strata = version.member.round, _strata(version.counts)
+        challenger = round_.settings.challenger
+        assert challenger is not None  # noqa: S101  applies
+        stored = version.repeated.get("challenger")
+        alone = None if stored is None else ChallengerRow.model_validate(stored).alone
+        why, pooled = _why_not(strata, round_.settings), None
+        if why is None:
+            alone = alone or _compared(round_, [strata])
+            why = None if alone is not None else FEW_LABELS
+            earlier = [past for past in version.earlier if past is not None]
+            comparable = _comparable(earlier, round_.settings)
+            pooled = _compared(round_, [*comparable, strata]) if comparable else None
+        row = ChallengerRow(
+            name=challenger.title,
+            rule=challenger.rule,
+            undecided=sum(part.undecided for part in strata),
+            level=CREDIBLE_LEVEL,
+            alone=None if why else alone,
+            pooled=pooled,
+            reason=why,
+        )
+        return {"challenger": row}
 
 
-def challenges(connection: Connection, batch: HistoryBatch) -> dict[int, Challenge]:
-    """Compare in each affected round that has a challenger; late labels compare again."""
-    rounds = [member.round for member in batch.affected]
-    if all(round_.settings.challenger is None for round_ in rounds):
-        return {}
-    # The rounds of the history before the affected ones, as they were last counted.
-    before = challenger_store.read_counts(connection, [each.id for each in batch.earlier])
-    counted: list[tuple[Round, Strata]] = [
-        (round_, before[round_.id]) for round_ in round_store.read_rounds(connection, before)
+def _strata(counts: Any) -> list[ChallengedStratum]:
+    return [
+        ChallengedStratum(*[*sizes, tuple(labeled), tuple(positive)])
+        for *sizes, labeled, positive in counts or ()
     ]
-    result: dict[int, Challenge] = {}
-    for round_ in rounds:
-        if round_.settings.challenger is None:
-            continue
-        labels = batch.labels[round_.id]
-        strata = challenger_store.current_strata(connection, round_.id, labels)
-        stored = _stored(connection, round_)
-        result[round_.id] = _challenge(round_, strata, counted, stored)
-        counted.append((round_, strata))
+
+
+def _comparable(earlier: Sequence[PastCounts], settings: RoundSettings) -> list[Strata]:
+    """Choose the earlier rounds with this challenger; by another threshold it is another one."""
+    result: list[Strata] = []
+    for past in earlier:
+        strata = _strata(past.counts)
+        theirs = settings.model_copy(update={"bad_rows_max": past.settings["bad_rows_max"]})
+        is_same = Challenger.model_validate(past.settings["challenger"]) == settings.challenger
+        if is_same and _why_not(strata, theirs) is None:
+            result.append(strata)
     return result
 
 
-def _stored(connection: Connection, round_: Round) -> ComparisonRow | None:
-    """Read the comparison by this round's labels, where no label changed since."""
-    if round_.is_changed:
-        return None
-    row = report_store.read_report(connection, round_.id, round_.version).get("challenger")
-    return None if row is None else ChallengerRow.model_validate(row).alone
-
-
-def _challenge(
-    round_: Round,
-    strata: Strata,
-    earlier: Sequence[tuple[Round, Strata]],
-    stored: ComparisonRow | None,
-) -> Challenge:
-    challenger = round_.settings.challenger
-    assert challenger is not None  # noqa: S101  asked by the caller
-    why = _why_not(round_, strata)
-    alone = pooled = None
-    if why is None:
-        alone = stored or _compared(round_, [strata])
-        why = None if alone is not None else FEW_LABELS
-        # Another challenger, also one by another threshold, is never mixed with this one.
-        comparable = [
-            counted
-            for other, counted in earlier
-            if other.settings.challenger == challenger and _why_not(other, counted) is None
-        ]
-        pooled = _compared(round_, [*comparable, strata]) if comparable else None
-    row = ChallengerRow(
-        name=challenger.title,
-        rule=challenger.rule,
-        undecided=sum(part.undecided for part in strata),
-        level=CREDIBLE_LEVEL,
-        alone=alone,
-        pooled=pooled,
-        reason=why,
-    )
-    return Challenge(row, tuple(strata))
-
-
-def _why_not(round_: Round, strata: Strata) -> str | None:
+def _why_not(strata: Strata, settings: RoundSettings) -> str | None:
     if not strata:
         return NOT_READ
     undecided, size = (
         sum(getattr(part, field) for part in strata) for field in ("undecided", "size")
     )
-    if undecided > round_.settings.bad_rows_max * size:
-        return undecided_reason(undecided, size, round_.settings.bad_rows_max)
-    cells = round_.settings.sample.cells is not None
+    if undecided > settings.bad_rows_max * size:
+        return undecided_reason(undecided, size, settings.bad_rows_max)
+    cells = settings.sample.cells is not None
     return None if _is_labeled(strata, cells=cells) else FEW_LABELS
 
 

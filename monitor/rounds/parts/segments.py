@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.presentation.segments import segment_name, worse_sentence
-from monitor.rounds.estimation.types import HistoryBatch
+from monitor.rounds.parts.part import LabeledRound, Part, ReportedVersion
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.worse_segments import (
     ODDS,
@@ -34,9 +34,8 @@ from monitor.stats.detection.worse_segments import (
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.estimation.segment_labels import more_labels
 from monitor.stats.estimation.segments import SEGMENT_POINTS, segment_estimates
-from monitor.storage.labels.round_labels import RoundLabels
+from monitor.storage.labels.round_labels import RoundLabels, count_labels
 from monitor.storage.results import segment_store
-from monitor.storage.results.segment_store import Name, SegmentCell, SegmentEvidence
 from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples.frame_store import StratumTally
 
@@ -48,6 +47,96 @@ if TYPE_CHECKING:
 METRICS = ("precision", "recall")
 MARGIN = 0.1
 """Half-width that the labels still needed are counted for, where the config names no margin."""
+
+
+Name: TypeAlias = tuple[tuple[str, str], ...]
+"""A segment as column and value, or a pair of such."""
+
+
+class SegmentEvidence(NamedTuple):
+    """Of the flagged and the passed labels of a segment in a round: (labels, errors, expected).
+
+    ``ratios`` are its likelihood ratios (`monitor.stats.detection.worse_segments`), by class too.
+    """
+
+    sums: Sequence[Sequence[float]]
+    ratios: Sequence[Sequence[float]]
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentCell:
+    """The items of one stratum that have one value of a segment column, and their labels."""
+
+    stratum: str
+    flagged: bool
+    segment: str
+    value: str
+    size: int
+    labeled: int
+    positive: int
+
+
+class Segments(Part):
+    """Precision and recall of each segment in a round."""
+
+    name = "segments"
+    repeats = ("segments",)
+
+    def applies(self, round_: Round, labels: RoundLabels) -> bool:  # noqa: ARG002
+        """Whether items have segments, or are counted by them."""
+        drawn = any(item.segments for item in labels.items)
+        return drawn or any(cell.segment for cell in labels.census)
+
+    def read_drawn(self, connection: Connection, round_ids: Sequence[int]) -> Mapping[int, Any]:
+        """Read how many items each segment has in each stratum."""
+        return segment_store.read_sizes(connection, round_ids)
+
+    def counts(self, counted: LabeledRound) -> Any:
+        """Count labels by stratum and segment, where there are any."""
+        return [
+            [*cell, labeled, positive]
+            for cell, (labeled, positive) in sorted(_label_counts(counted.labels).items())
+            if labeled
+        ]
+
+    def fields(self, version: ReportedVersion) -> dict[str, Any]:
+        """Estimate every segment, by column, then the largest segment first."""
+        if "segments" in version.repeated:
+            return {"segments": version.repeated["segments"]}
+        round_, strata = version.member.round, version.labels.strata
+        cells = segment_cells(version.counts, version.drawn or {}, strata)
+        rows = segment_rows(cells, strata, round_.settings, seed=round_.sobol_seed)
+        return {
+            "segments": sorted(
+                rows, key=lambda row: (row.segment, -row.size, row.value, row.metric)
+            )
+        }
+
+
+def segment_cells(
+    counts: Sequence[Any], sizes: Mapping[Any, int], strata: Sequence[StratumTally]
+) -> list[SegmentCell]:
+    """Lay out what was counted of each segment, those without labels included."""
+    labels = {tuple(cell): (labeled, positive) for *cell, labeled, positive in counts}
+    flagged = {part.stratum.name: part.stratum.flagged for part in strata}
+    return [
+        SegmentCell(cell[0], flagged[cell[0]], cell[1], cell[2], size, *labels.get(cell, (0, 0)))
+        for cell, size in sorted(sizes.items())
+    ]
+
+
+def _label_counts(labels: RoundLabels) -> dict[tuple[str, str, str], tuple[int, int]]:
+    counts = count_labels(
+        ((item.stratum, segment, value), positive)
+        for item, positive in labels.usable()
+        for segment, value in item.segments.items()
+    )
+    whole = {
+        (cell.stratum, cell.segment, cell.value): of[:2]
+        for cell, of in labels.census.items()
+        if cell.segment
+    }
+    return counts | whole
 
 
 def segment_rows(
@@ -149,38 +238,47 @@ LEVEL = 0.1
 """Share of the segments named in a round that is expected to be named wrongly, at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentSearch:
-    """Worse segments by a version; ``fresh`` is the evidence of its labels, if they changed."""
+class SegmentSearch(Part):
+    """Segments that are worse than the rest, by all rounds that were searched."""
 
-    row: SegmentSearchRow
-    fresh: Mapping[Name, SegmentEvidence] | None = None
+    name = "segment_search"
+    reach = MOST_ROUNDS - 1
+
+    def applies(self, round_: Round, labels: RoundLabels) -> bool:  # noqa: ARG002
+        """Whether drawn items have segments."""
+        return any(item.segments for item in labels.items)
+
+    def counts(self, counted: LabeledRound) -> Any:
+        """Compare errors with the rest; what a restatement changed is no evidence."""
+        if counted.is_restated:
+            return counted.stored
+        labels = counted.labels.without(counted.recurring)
+        evidence = round_evidence(counted.round, labels)
+        return [
+            [[list(pair) for pair in name], *map(list, both)] for name, both in evidence.items()
+        ]
+
+    def differs(self, round_: Round, now: Any, stored: Any) -> bool:  # noqa: ARG002
+        """Errors differ only where the labels of segments do."""
+        return False
+
+    def fields(self, version: ReportedVersion) -> dict[str, Any]:
+        """Search in the newest rounds with this one; late labels search again."""
+        past = [each.counts for each in version.earlier if each is not None]
+        counts = [*past, *([] if version.counts is None else [version.counts])]
+        return {"segment_search": _search([evidence_by_name(each) for each in counts])}
+
+    def notices(self, version: ReportedVersion, fields: Mapping[str, Any]) -> list[NoticeRow]:  # noqa: ARG002
+        """Note the segment that is surest to be worse."""
+        return search_notices(fields["segment_search"])
 
 
-def segment_searches(
-    connection: Connection, batch: HistoryBatch, restating: Collection[int] = ()
-) -> dict[int, SegmentSearch]:
-    """Search in each affected round with segments; late labels search again.
-
-    What a restatement changes is no evidence: it was chosen by people who may know the results.
-    """
-    if not any(item.segments for labels in batch.labels.values() for item in labels.items):
-        return {}
-    ids = [each.id for each in batch.earlier][-MOST_ROUNDS:]
-    affected = [member.round for member in batch.affected]
-    evidence = segment_store.read_evidence(connection, [*ids, *(each.id for each in affected)])
-    frozen = {*restating, *(version.round_id for version in batch.restated if version.own)}
-    result: dict[int, SegmentSearch] = {}
-    for round_ in affected:
-        fresh = None
-        is_new = round_.is_changed or round_.id not in evidence
-        if is_new and round_.id not in frozen:
-            labels = batch.labels[round_.id].without(batch.recurring[round_.id])
-            fresh = evidence[round_.id] = round_evidence(round_, labels)
-        ids.append(round_.id)
-        searched = [evidence[each] for each in ids[-MOST_ROUNDS:] if each in evidence]
-        result[round_.id] = SegmentSearch(_search(searched), fresh)
-    return result
+def evidence_by_name(counts: Any) -> dict[Name, SegmentEvidence]:
+    """Read the evidence of a round on its segments as it was counted."""
+    return {
+        tuple((column, value) for column, value in name): SegmentEvidence(*both)
+        for name, *both in counts
+    }
 
 
 def search_notices(row: SegmentSearchRow | None) -> list[NoticeRow]:

@@ -1,0 +1,22 @@
+"""Labels of a column that people check; estimates are corrected by these counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from monitor.rounds.estimation.label_errors import CHECKS, stored_checks
+from monitor.rounds.parts.part import LabeledRound, Part, ReportedVersion
+
+
+class Checks(Part):
+    """How often labels of a column are wrong, in this round and in the last ones."""
+
+    name = CHECKS
+
+    def counts(self, counted: LabeledRound) -> Any:
+        """Count checked items by predicted class; None if nobody checks."""
+        return stored_checks(counted.labels.check_counts)
+
+    def fields(self, version: ReportedVersion) -> dict[str, Any]:
+        """Report the error rates of each class that is checked."""
+        return {"checks": version.checked.rows() if version.checked else []}

@@ -1,0 +1,105 @@
+"""The protocol of a part: its counts from labels, its fields of the report, and its notices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from monitor.domain.report import NoticeRow
+from monitor.rounds.estimation.label_errors import CheckedLabels
+from monitor.rounds.estimation.tally import Counted
+from monitor.rounds.estimation.types import HistoryBatch, Member, RoundEstimate
+from monitor.storage.database import Database
+from monitor.storage.labels.round_labels import RoundLabels
+from monitor.storage.results.part_store import PastCounts
+from monitor.storage.rounds.round_store import Round
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class LabeledRound:
+    """A round whose labels a part counts.
+
+    drawn: What the part read of the draw (`Part.read_drawn`).
+    stored: What it counted for the version before; None before the first.
+    recurring: Items that an earlier round asked about, which are no evidence.
+    is_restated: Whether people changed the labels who may know the results.
+    """
+
+    round: Round
+    labels: RoundLabels
+    drawn: Any
+    stored: Any
+    recurring: frozenset[str]
+    is_restated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedVersion:
+    """A version of a round whose report a part adds to.
+
+    drawn: What the part read of the draw, if labels changed.
+    counts: What the part counts of it.
+    earlier: The same of the rounds before it, `Part.reach` of them in slot order.
+    repeated: The fields `Part.repeats` of the version before, if no label changed since.
+    before: The labels of all rounds of the history before it.
+    """
+
+    member: Member
+    labels: RoundLabels
+    estimate: RoundEstimate
+    drawn: Any
+    counts: Any
+    earlier: Sequence[PastCounts | None]
+    repeated: Mapping[str, Any]
+    before: Sequence[Counted]
+    checked: CheckedLabels | None
+
+
+class Part:
+    """What a report has besides estimates; nothing here is pooled with them or alerts.
+
+    name: Names its counts in the store.
+    reach: How many earlier rounds its fields need the counts of.
+    repeats: Fields that rest on the round's own labels, and stay where none of these changed.
+    """
+
+    name: ClassVar[str]
+    reach: ClassVar[int] = 0
+    repeats: ClassVar[tuple[str, ...]] = ()
+
+    def applies(self, round_: Round, labels: RoundLabels) -> bool:  # noqa: ARG002
+        """Whether a round may have this part."""
+        return True
+
+    def read_drawn(self, connection: Connection, round_ids: Sequence[int]) -> Mapping[int, Any]:  # noqa: ARG002
+        """Read what counting needs of the draw, by round."""
+        return {}
+
+    def counts(self, counted: LabeledRound) -> Any:  # noqa: ARG002
+        """Count labels, as JSON; None if there is nothing to store."""
+        return None
+
+    def differs(self, round_: Round, now: Any, stored: Any) -> bool:  # noqa: ARG002
+        """Whether labels that came late make other counts."""
+        return bool(now != stored)
+
+    def fields(self, version: ReportedVersion) -> dict[str, Any]:
+        """Return its fields of the report; none if it has nothing to report."""
+        raise NotImplementedError
+
+    def notices(self, version: ReportedVersion, fields: Mapping[str, Any]) -> list[NoticeRow]:  # noqa: ARG002
+        """Note what is unusual."""
+        return []
+
+    def concerns(
+        self,
+        database: Database,  # noqa: ARG002
+        batch: HistoryBatch,  # noqa: ARG002
+        fields: Mapping[str, Any],  # noqa: ARG002
+    ) -> dict[str, str]:
+        """State by kind what about a closing round needs a look."""
+        return {}

@@ -1,0 +1,59 @@
+"""What the parts of reports count of each version of a round: one JSON value a part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, select
+
+from monitor.storage.database import in_chunks, insert_all
+from monitor.storage.queries import VersionId, is_latest, version_rows
+from monitor.storage.tables import round_parts, rounds
+
+
+class PastCounts(NamedTuple):
+    """What a part counted of an earlier round, and that round's settings as they are stored."""
+
+    settings: Mapping[str, Any]
+    counts: Any
+
+
+def write_counts(connection: Connection, counted: Mapping[VersionId, Mapping[str, Any]]) -> None:
+    """Store what parts count of some versions, by part."""
+    rows = {
+        key: [{"name": name, "counts": counts} for name, counts in of.items()]
+        for key, of in counted.items()
+    }
+    insert_all(connection, round_parts, version_rows(rows))
+
+
+def read_counts(connection: Connection, round_ids: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """Read what parts counted of the latest versions of some rounds, by round and part."""
+    return in_chunks(connection, round_ids, _counts)
+
+
+def _counts(connection: Connection, round_ids: Sequence[int]) -> dict[int, dict[str, Any]]:
+    query = (
+        select(*round_parts.c["round_id", "name", "counts"])
+        .join(rounds, is_latest(round_parts))
+        .where(round_parts.c.round_id.in_(round_ids))
+    )
+    result: dict[int, dict[str, Any]] = {}
+    for round_id, name, counts in connection.execute(query):
+        result.setdefault(round_id, {})[name] = counts
+    return result
+
+
+def read_past(connection: Connection, round_ids: Sequence[int], name: str) -> dict[int, PastCounts]:
+    """Read what one part counted of the latest versions of some rounds, by round."""
+
+    def read(connection: Connection, ids: Sequence[int]) -> dict[int, PastCounts]:
+        query = (
+            select(round_parts.c.round_id, rounds.c.settings, round_parts.c.counts)
+            .join(rounds, is_latest(round_parts))
+            .where(round_parts.c.round_id.in_(ids), round_parts.c.name == name)
+        )
+        return {each: PastCounts(*counts) for each, *counts in connection.execute(query)}
+
+    return in_chunks(connection, round_ids, read)
