@@ -326,7 +326,7 @@ def _agreement(dialect: str) -> str:
 
 
 def _json_columns(dialect: str, value: str, path: Sequence[str], kinds: Mapping[str, str]) -> str:
-    """Read columns out of a JSON value; those of SQLite have the type that JSON has there."""
+    """Read columns out of a JSON value; in SQLite they keep the type that JSON has."""
     columns = {name: _json_text(dialect, value, [*path, name]) for name in kinds}
     if dialect != "sqlite":
         columns = {name: f"cast({columns[name]} as {kind})" for name, kind in kinds.items()}

@@ -10,7 +10,7 @@ import numpy as np
 from monitor.domain.model import Answer
 from monitor.domain.report import AgreementRow, NoticeRow
 from monitor.presentation.notices import disagreement_sentence
-from monitor.rounds.parts.part import LabeledRound, Part, ReportedVersion
+from monitor.rounds.parts.part import LabeledRound, ReportedVersion, ReportPart
 from monitor.stats.labels import agreement
 from monitor.storage.labels.round_labels import SeveralAnswers
 from monitor.storage.rounds.round_store import Round
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Agreement(Part):
+class AgreementPart(ReportPart):
     """Agreement of a round; its counts are the figures themselves, which need no other round."""
 
     name = "agreement"

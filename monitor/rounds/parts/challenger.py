@@ -12,7 +12,7 @@ from monitor.domain.setting_types import ends_of
 from monitor.domain.settings import CREDIBLE_LEVEL, RoundSettings
 from monitor.presentation.challenger import FEW_LABELS, NOT_READ, undecided_reason
 from monitor.presentation.reasons import undefined_reason
-from monitor.rounds.parts.part import LabeledRound, Part, ReportedVersion
+from monitor.rounds.parts.part import LabeledRound, ReportedVersion, ReportPart
 from monitor.stats.estimation.grouped_cells import RoundItems
 from monitor.stats.estimation.paired import Comparison, PairedMetric
 from monitor.stats.estimation.summed_windows import compare_windows
@@ -32,7 +32,7 @@ _DRAWS = 2**12
 """Half of those of `pr-monitor compare`: late labels compare in all rounds after theirs again."""
 
 
-class ChallengerPart(Part):
+class ChallengerPart(ReportPart):
     """The challenger on the labels of a round, and of all rounds that had the same one."""
 
     name = "challenger"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from monitor.rounds.estimation.label_errors import CHECKS, stored_checks
-from monitor.rounds.parts.part import LabeledRound, Part, ReportedVersion
+from monitor.rounds.parts.part import LabeledRound, ReportedVersion, ReportPart
 
 
-class Checks(Part):
+class ChecksPart(ReportPart):
     """How often labels of a column are wrong, in this round and in the last ones."""
 
     name = CHECKS

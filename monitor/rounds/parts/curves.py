@@ -17,7 +17,7 @@ from monitor.rounds.estimation.history import cells_to_pool
 from monitor.rounds.estimation.label_errors import is_comparable
 from monitor.rounds.estimation.tally import Counted, Tally
 from monitor.rounds.estimation.types import HistoryBatch
-from monitor.rounds.parts.part import Part, ReportedVersion
+from monitor.rounds.parts.part import ReportedVersion, ReportPart
 from monitor.stats.core.counts import Counts, Interval, side_by_side, summed
 from monitor.stats.core.draws import draw, round_posterior
 from monitor.stats.core.metrics import Matrix
@@ -34,7 +34,7 @@ INVERTED = "inverted"
 POINTS = 2**11  # a figure shows two digits, and so does an explanation
 
 
-class Curves(Part):
+class CurvesPart(ReportPart):
     """Curves of this round alone, why precision changed, and a concern if scores are inverted."""
 
     name = "curves"

@@ -17,7 +17,7 @@ from monitor.presentation.judge import judge_moved_sentence
 from monitor.rounds.estimation.judge import cut_of, smoothed_rates
 from monitor.rounds.estimation.tally import Counted, Tally
 from monitor.rounds.estimation.types import Member
-from monitor.rounds.parts.part import Part, ReportedVersion
+from monitor.rounds.parts.part import ReportedVersion, ReportPart
 from monitor.stats.core.counts import Counts, side_by_side
 from monitor.stats.design.cell_sizes import expected_sizes
 from monitor.stats.estimation.judge_rates import judge_rates
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class JudgePart(Part):
+class JudgePart(ReportPart):
     """The judge's rates, and a notice if it moved."""
 
     name = "judge"

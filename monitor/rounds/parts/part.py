@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class LabeledRound:
     """A round whose labels a part counts.
 
-    drawn: What the part read of the draw (`Part.read_drawn`).
+    drawn: What the part read of the draw (`ReportPart.read_drawn`).
     stored: What it counted for the version before; None before the first.
     recurring: Items that an earlier round asked about, which are no evidence.
     is_restated: Whether people changed the labels who may know the results.
@@ -43,8 +43,8 @@ class ReportedVersion:
 
     drawn: What the part read of the draw, if labels changed.
     counts: What the part counts of it.
-    earlier: The same of the rounds before it, `Part.reach` of them in slot order.
-    repeated: The fields `Part.repeats` of the version before, if no label changed since.
+    earlier: The same of the rounds before it, `ReportPart.reach` of them in slot order.
+    repeated: The fields `ReportPart.repeats` of the version before, if no label changed since.
     before: The labels of all rounds of the history before it.
     """
 
@@ -59,12 +59,12 @@ class ReportedVersion:
     checked: CheckedLabels | None
 
 
-class Part:
-    """What a report has besides estimates; nothing here is pooled with them or alerts.
+class ReportPart:
+    """One subject of a report besides its estimates; it is never pooled with them and never alerts.
 
     name: Names its counts in the store.
     reach: How many earlier rounds its fields need the counts of.
-    repeats: Fields that rest on the round's own labels, and stay where none of these changed.
+    repeats: Fields that rest on the own labels of a round, and stay if these did not change.
     """
 
     name: ClassVar[str]
@@ -88,7 +88,7 @@ class Part:
         return bool(now != stored)
 
     def fields(self, version: ReportedVersion) -> dict[str, Any]:
-        """Return its fields of the report; none if it has nothing to report."""
+        """Return its fields of the report."""
         raise NotImplementedError
 
     def notices(self, version: ReportedVersion, fields: Mapping[str, Any]) -> list[NoticeRow]:  # noqa: ARG002

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.report import NoticeRow
 from monitor.rounds.estimation.types import Estimates, HistoryBatch
-from monitor.rounds.parts.agreement import Agreement
+from monitor.rounds.parts.agreement import AgreementPart
 from monitor.rounds.parts.challenger import ChallengerPart
-from monitor.rounds.parts.checks import Checks
-from monitor.rounds.parts.curves import Curves
+from monitor.rounds.parts.checks import ChecksPart
+from monitor.rounds.parts.curves import CurvesPart
 from monitor.rounds.parts.judge import JudgePart
-from monitor.rounds.parts.part import LabeledRound, Part, ReportedVersion
-from monitor.rounds.parts.segments import Segments, SegmentSearch
+from monitor.rounds.parts.part import LabeledRound, ReportedVersion, ReportPart
+from monitor.rounds.parts.segments import SegmentSearchPart, SegmentsPart
 from monitor.storage.database import Database
 from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.results import part_store, report_store
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
     ByRound = Mapping[int, Any]
 
-PARTS: tuple[Part, ...] = (
+PARTS: tuple[ReportPart, ...] = (
     JudgePart(),
-    Checks(),
-    Agreement(),
-    Segments(),
-    SegmentSearch(),
+    ChecksPart(),
+    AgreementPart(),
+    SegmentsPart(),
+    SegmentSearchPart(),
     ChallengerPart(),
-    Curves(),
+    CurvesPart(),
 )
 """In the order of their notices."""
 
@@ -65,7 +65,7 @@ def version_parts(
 
 
 def have_other_counts(connection: Connection, round_: Round, labels: RoundLabels) -> bool:
-    """Whether the labels as they are now give other counts than those of the last version."""
+    """Whether the labels as they are now give other counts than the last version stored."""
     stored = part_store.read_counts(connection, [round_.id]).get(round_.id, {})
     for part in PARTS:
         now = None
@@ -93,7 +93,7 @@ def closing_concerns(
 class _PartOfBatch:
     """One part, with its counts of the rounds of a batch, and fields of earlier versions."""
 
-    part: Part
+    part: ReportPart
     drawn: ByRound
     counts: ByRound
     earlier: Sequence[PastCounts | None]
@@ -103,7 +103,7 @@ class _PartOfBatch:
     def read(
         cls,
         connection: Connection,
-        part: Part,
+        part: ReportPart,
         batch: HistoryBatch,
         stored: Mapping[int, Mapping[str, Any]],
         frozen: Collection[int],

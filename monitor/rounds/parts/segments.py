@@ -24,7 +24,7 @@ from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.presentation.segments import segment_name, worse_sentence
-from monitor.rounds.parts.part import LabeledRound, Part, ReportedVersion
+from monitor.rounds.parts.part import LabeledRound, ReportedVersion, ReportPart
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.worse_segments import (
     ODDS,
@@ -76,7 +76,7 @@ class SegmentCell:
     positive: int
 
 
-class Segments(Part):
+class SegmentsPart(ReportPart):
     """Precision and recall of each segment in a round."""
 
     name = "segments"
@@ -238,7 +238,7 @@ LEVEL = 0.1
 """Share of the segments named in a round that is expected to be named wrongly, at most."""
 
 
-class SegmentSearch(Part):
+class SegmentSearchPart(ReportPart):
     """Segments that are worse than the rest, by all rounds that were searched."""
 
     name = "segment_search"
