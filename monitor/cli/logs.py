@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import structlog
 
 from monitor.domain.masking import masked
-from monitor.service.obstacle_log import ObstacleFilter, take_in_library_logs
 
 if TYPE_CHECKING:
     from structlog.typing import EventDict, Processor, WrappedLogger
@@ -32,7 +31,7 @@ def set_up_logs(*, service: bool = False, json: bool = False) -> None:
     stream = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for_people = stream.isatty() and not json
     processors: list[Processor] = [
-        ObstacleFilter() if service else _without_command_output,
+        _without_command_output,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(
             fmt="%H:%M:%S" if for_people else "iso", utc=not for_people
@@ -41,13 +40,16 @@ def set_up_logs(*, service: bool = False, json: bool = False) -> None:
         _without_secrets,
         _renderer(for_people=for_people, json=json),
     ]
+    if service:
+        from monitor.service.obstacle_log import ObstacleFilter, take_in_library_logs
+
+        processors[0] = ObstacleFilter()
+        take_in_library_logs()
     structlog.configure(
         processors=processors,
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         logger_factory=lambda *_: structlog.PrintLogger(stream),
     )
-    if service:
-        take_in_library_logs()
 
 
 def _renderer(*, for_people: bool, json: bool) -> Processor:

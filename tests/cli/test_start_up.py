@@ -1,5 +1,8 @@
 """What commands load: help next to nothing, and a pass with nothing due no heavy package."""
 
+import pytest
+
+from tests.evaluation.sets import cells
 from tests.workers import python
 
 HEAVY = ["mlflow", "duckdb", "pandas", "matplotlib"]
@@ -7,14 +10,18 @@ LIBRARIES = [*HEAVY, "numpy", "scipy", "sqlalchemy", "pydantic", "rich", "alembi
 ONLY_FOR_WORK = [*HEAVY, "numpy", "scipy", "alembic", "httpx", "httpcore"]
 
 
-def loaded(code):
-    """Top-level packages that a piece of Python has imported when it ends."""
-    told = "print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr)"
+def modules(code):
+    """All modules that a piece of Python has imported when it ends."""
     guarded = f"import sys\ntry:\n    exec({code!r})\nexcept SystemExit as end:\n"
-    guarded += f"    assert not end.code\n{told}"
+    guarded += "    assert not end.code\nprint(*sys.modules, file=sys.stderr)"
     done = python("-c", guarded)
     assert done.returncode == 0, done.stderr
     return set(done.stderr.split())
+
+
+def loaded(code):
+    """Top-level packages that a piece of Python has imported when it ends."""
+    return {name.partition(".")[0] for name in modules(code)}
 
 
 def command(*words):
@@ -29,6 +36,47 @@ def test_help_loads_no_library_but_the_one_for_commands_and_that_of_one_no_heavy
     assert "typer" in found
     assert found.isdisjoint(LIBRARIES)
     assert of_a_command.isdisjoint([*HEAVY, "numpy", "scipy", "sqlalchemy", "alembic", "httpx"])
+
+
+DEPENDENCIES = {
+    *("alembic", "apscheduler", "argon2", "cronsim", "duckdb", "fastapi", "httpcore", "httpx"),
+    *("jinja2", "markdown_it", "mlflow", "numpy", "pandas", "prometheus_client", "pydantic"),
+    *("scipy", "sklearn", "sqlalchemy", "structlog", "threadpoolctl", "typer", "uvicorn", "yaml"),
+}
+ESTIMATE = {"numpy", "pydantic", "scipy"}
+FRAMES = {*ESTIMATE, "pandas"}
+CONFIG = {*ESTIMATE, "cronsim", "duckdb", "sqlalchemy", "yaml"}
+COMMANDS = {"structlog", "typer"}
+ASSUMED = ("plan", "--precision", ".8", "--recall", ".6", "--flagged-rate", ".03")
+CELLS = [f"--{name}={count}" for name, count in {"tp": 8, "fp": 2, "fn": 1, "tn": 9}.items()]
+SIZES = ("--flagged-size", "1600", "--passed-size", "48400")
+LABELED = ("labels.csv", "--predicted", "predicted", *SIZES, "--at-least", "recall=0.1")
+EVALUATE = """
+import monitor, pandas
+monitor.evaluate(pandas.read_csv("labels.csv"), predicted="predicted", random=True)
+"""
+LIGHT = {
+    "estimate": (command("estimate", *CELLS, *SIZES), COMMANDS | ESTIMATE),
+    "plan of assumed values": (command(*ASSUMED), COMMANDS | ESTIMATE | {"cronsim", "sqlalchemy"}),
+    "plan": (command("plan"), COMMANDS | CONFIG),
+    "gate": (command("gate", *LABELED), COMMANDS | FRAMES),
+    "monitor.evaluate": (EVALUATE, FRAMES),
+    "init": (
+        command("init", "predictions.parquet", "--config", "new.yaml"),
+        COMMANDS | CONFIG | {"pandas"},
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LIGHT)
+def test_what_needs_no_service_loads_neither_it_nor_mlflow(place, what):
+    cells(138, 22, 108, 4732).to_csv("labels.csv", index=False)
+    code, dependencies = LIGHT[what]
+
+    found = modules(code)
+
+    assert {name.partition(".")[0] for name in found} & DEPENDENCIES == dependencies
+    assert [name for name in found if name.startswith(("monitor.service", "monitor.plugins"))] == []
 
 
 def test_a_pass_with_nothing_due_loads_no_heavy_package(asked):
