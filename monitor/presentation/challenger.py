@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from monitor.domain.challenger import ChallengerRow, ComparedMetric, ComparisonRow
 from monitor.domain.model import Decisions
+from monitor.domain.report import RoundReport
 from monitor.domain.setting_types import Ends
 from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import (
@@ -18,6 +19,7 @@ from monitor.presentation.numbers import (
     score_range_text,
     signed_text,
 )
+from monitor.presentation.section import Section, SectionKind
 from monitor.presentation.table import Table
 
 HEAD = ["metric", "classifier", "challenger", "difference", "P(challenger higher)"]
@@ -157,3 +159,12 @@ def _count(ends: Ends) -> str:
 
 def _ends_text(decided: Decisions) -> str:
     return score_range_text(decided.low, decided.high)
+
+
+def challenger_section(report: RoundReport) -> Section:
+    """Lay out the comparisons; an empty section without a challenger."""
+    row = report.challenger
+    if row is None:
+        return Section(SectionKind.CHALLENGER, "Challenger")
+    tables, lines = [*challenger_tables(row)], [challenger_sentence(row), *challenger_lines(row)]
+    return Section(SectionKind.CHALLENGER, f"Challenger {row.name}", tables, lines)

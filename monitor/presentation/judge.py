@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 
 from monitor.domain.judge import Judge, JudgedRow, JudgeRow
 from monitor.domain.model import Verdict
+from monitor.domain.report import RoundReport
 from monitor.domain.setting_types import Ends
 from monitor.domain.values import listed
 from monitor.presentation.numbers import NOT_ESTIMABLE, percent_text, plural, range_text
+from monitor.presentation.section import Section, SectionKind
 from monitor.presentation.table import Table
 
 _RATES = {
@@ -138,3 +140,12 @@ def _ends_text(ends: Ends | None) -> str:
         return NOT_ESTIMABLE
     point, low, high = ends
     return f"{point:.3f} {range_text(low, high)}"
+
+
+def judge_section(report: RoundReport) -> Section:
+    """Lay out the rates of the judge; an empty section without one."""
+    row = report.judge
+    if row is None:
+        return Section(SectionKind.JUDGE, "Judge")
+    tables, lines = [*judge_tables(row)], [*judge_lines(row)]
+    return Section(SectionKind.JUDGE, f"Judge: {row.title}", tables, lines)

@@ -7,16 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from enum import StrEnum
-from typing import NamedTuple
 
 from monitor.domain.alerting import AlertState
 from monitor.domain.class_report import ClassReport
 from monitor.domain.report import (
-    AgreementRow,
     AlertRow,
     AnswersRow,
-    CheckRow,
     EstimateRow,
     EvidenceRow,
     NextRoundRow,
@@ -25,7 +21,6 @@ from monitor.domain.report import (
     RoundReport,
     StratumRow,
 )
-from monitor.domain.setting_types import Ends
 from monitor.fixed_text import fixed_text
 from monitor.presentation.alerts import (
     alert_cause,
@@ -33,7 +28,6 @@ from monitor.presentation.alerts import (
     recovery_sentence,
     recurring_text,
 )
-from monitor.presentation.challenger import challenger_lines, challenger_sentence, challenger_tables
 from monitor.presentation.classes import report_lines
 from monitor.presentation.estimates import (
     BASES,
@@ -47,24 +41,19 @@ from monitor.presentation.estimates import (
     reason_text,
     was_provisional_line,
 )
-from monitor.presentation.judge import judge_lines, judge_tables
 from monitor.presentation.limit_comparisons import comparisons_of
 from monitor.presentation.numbers import (
     bound_sign,
     interval_text,
     limits_text,
     minute_text,
-    range_text,
     score_range_text,
     span_text,
 )
 from monitor.presentation.outcome import headline_metrics, window_text
+from monitor.presentation.parts import COUNT_LINES, SECTIONS
 from monitor.presentation.restatements import restated_since_text, restated_text
-from monitor.presentation.segments import (
-    search_line,
-    search_tables,
-    segment_tables,
-)
+from monitor.presentation.section import Section, SectionKind
 from monitor.presentation.status import proposal_cautions
 from monitor.presentation.table import Table
 
@@ -84,32 +73,8 @@ _BANDS_OF_CELLS = (
 )
 
 
-class SectionKind(StrEnum):
-    """What a section is about; code asks for this, not for the title."""
-
-    ATTENTION = "attention"
-    CAUSES = "causes"
-    EVIDENCE = "evidence"
-    ESTIMATES = "estimates"
-    COUNTS = "counts"
-    CHALLENGER = "challenger"
-    JUDGE = "judge"
-    SEGMENTS = "segments"
-    CLASSES = "classes"
-    NEXT_ROUND = "next_round"
-
-
 URGENT = (SectionKind.ATTENTION, SectionKind.CAUSES, SectionKind.EVIDENCE)
 """The sections to read where there is room for few."""
-
-
-class Section(NamedTuple):
-    """Tables under a title, then what to know of them."""
-
-    kind: SectionKind
-    title: str
-    tables: Sequence[Table] = ()
-    lines: Sequence[str] = ()
 
 
 def round_sections(
@@ -126,9 +91,7 @@ def round_sections(
         Section(SectionKind.EVIDENCE, "Evidence", lines=_evidence(report)),
         _estimates(report, _metrics(report) if every_metric else headline_metrics(report)),
         _counts(report),
-        _challenger(report),
-        _judge(report),
-        _segments(report),
+        *(section_of(report) for section_of in SECTIONS),
         _classes(classes),
     ]
     return [section for section in sections if section.tables or section.lines]
@@ -360,9 +323,7 @@ def _counts(report: RoundReport) -> Section:
     lines = _counted_lines(report)
     if report.answers is not None and (answers := answers_sentence(report.answers)) is not None:
         lines.append(answers)
-    if report.agreement is not None:
-        lines.append(f"agreement: {agreement_sentence(report.agreement)}")
-    lines += map(_checks_sentence, report.checks)
+    lines += [line for lines_of in COUNT_LINES for line in lines_of(report)]
     return _strata(report.strata, lines, counted=True)
 
 
@@ -385,29 +346,6 @@ def _drawn_lines(rows: Sequence[StratumRow]) -> Iterator[str]:
     whole = [row.stratum for row in rows if row.size == row.planned > 0]
     if whole:
         yield f"census: every item of {', '.join(whole)} is drawn"
-
-
-def _challenger(report: RoundReport) -> Section:
-    row = report.challenger
-    if row is None:
-        return Section(SectionKind.CHALLENGER, "Challenger")
-    tables, lines = [*challenger_tables(row)], [challenger_sentence(row), *challenger_lines(row)]
-    return Section(SectionKind.CHALLENGER, f"Challenger {row.name}", tables, lines)
-
-
-def _judge(report: RoundReport) -> Section:
-    row = report.judge
-    if row is None:
-        return Section(SectionKind.JUDGE, "Judge")
-    tables, lines = [*judge_tables(row)], [*judge_lines(row)]
-    return Section(SectionKind.JUDGE, f"Judge: {row.title}", tables, lines)
-
-
-def _segments(report: RoundReport) -> Section:
-    search = report.segment_search
-    tables = [*search_tables(search), *segment_tables(report.segments, report.unlabeled)]
-    lines = [*filter(None, [search_line(search)])]
-    return Section(SectionKind.SEGMENTS, "Segments", tables, lines)
 
 
 def _classes(report: ClassReport | None) -> Section:
@@ -456,65 +394,3 @@ def answers_sentence(row: AnswersRow) -> str | None:
         f"{missing}; half of the others came within {half}, nine in ten within {most}, the last "
         f"after {last}; the round closed after {span_text(timedelta(hours=row.open_hours))}"
     )
-
-
-def agreement_sentence(row: AgreementRow) -> str:
-    """Return how far the people who label a round agree."""
-    parts = [
-        f"{row.annotators} people, {row.items} items with two answers, {row.disagreed} of "
-        "them contradicting"
-    ]
-    ends = (row.disagreement, row.disagreement_low, row.disagreement_high)
-    if None not in ends:
-        share, low, high = (100 * (end or 0.0) for end in ends)
-        parts.append(
-            f"two people would differ on {share:.1f} % {range_text(low, high, 1)} of the window"
-        )
-    return "; ".join([*parts, *_coefficients(row)])
-
-
-def _checks_sentence(row: CheckRow) -> str:
-    r"""Return how good the labels of a column are, by the people who check them.
-
-    >>> from monitor.domain.report import CheckRow
-    >>> row = CheckRow(
-    ...     labels="flagged", items=40, rounds=3, tp=84, fn=6, tn=30, fp=0,
-    ...     sensitivity=(0.933, 0.869, 0.971), specificity=None
-    ... )
-    >>> print(_checks_sentence(row).replace("; ", "\n"))
-    the column's labels of flagged items: 84 of 90 positive ones right (93.3 % [86.9, 97.1])
-    30 of 30 negative ones right
-    people checked 40 items in this round, and in 2 before it
-    """
-    of_class = (
-        ("positive", row.tp, row.fn, row.sensitivity),
-        ("negative", row.tn, row.fp, row.specificity),
-    )
-    rates = "; ".join(
-        f"{right} of {right + wrong} {name} ones right{_percent(ends)}"
-        for name, right, wrong, ends in of_class
-    )
-    before = f", and in {row.rounds - 1} before it" if row.rounds > 1 else ""
-    checked = f"people checked {row.items} items in this round{before}"
-    return f"the column's labels of {row.labels} items: {rates}; {checked}"
-
-
-def _percent(ends: Ends | None) -> str:
-    if ends is None:
-        return ""
-    point, low, high = (100 * end for end in ends)
-    return f" ({point:.1f} % {range_text(low, high, 1)})"
-
-
-def _coefficients(row: AgreementRow) -> list[str]:
-    if row.alpha is None:
-        return ["no kappa or alpha, since all answers are the same"]
-    coefficients = (
-        ("kappa", row.kappa, row.kappa_low, row.kappa_high),
-        ("alpha", row.alpha, row.alpha_low, row.alpha_high),
-    )
-    return [
-        f"{name} {value:.2f} {range_text(low, high, 2)}"
-        for name, value, low, high in coefficients
-        if value is not None and low is not None and high is not None
-    ]

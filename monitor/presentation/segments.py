@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 
-from monitor.domain.report import ErrorCount, SegmentRow, SegmentSearchRow, WorseSegmentRow
+from monitor.domain.report import (
+    ErrorCount,
+    RoundReport,
+    SegmentRow,
+    SegmentSearchRow,
+    WorseSegmentRow,
+)
 from monitor.presentation.estimates import answered_at_random_text, reason_text
 from monitor.presentation.numbers import evidence_text, interval_text, percent_text, plural
+from monitor.presentation.section import Section, SectionKind
 from monitor.presentation.table import Table
 
 _OWN_LABELS = "its labels alone"  # The line under a segment's, which borrows from no other
@@ -136,3 +143,11 @@ def _odds_text(row: WorseSegmentRow) -> str:
 def _up_to_most(odds: float | None) -> str:
     """Write odds; at the largest that are tried they may be any larger."""
     return "8 or more" if odds is None or round(odds, 1) >= _MOST_ODDS else f"{odds:.1f}"
+
+
+def segments_section(report: RoundReport) -> Section:
+    """Lay out the segments, and those that are worse than the rest."""
+    search = report.segment_search
+    tables = [*search_tables(search), *segment_tables(report.segments, report.unlabeled)]
+    lines = [*filter(None, [search_line(search)])]
+    return Section(SectionKind.SEGMENTS, "Segments", tables, lines)

@@ -11,12 +11,12 @@ from monitor.presentation.outcome import to_do_sentences, verdict_sentence
 from monitor.presentation.restatements import restated_lines
 from monitor.presentation.round_document import (
     URGENT,
-    Section,
     facts,
     next_round_section,
     pooled_lines,
     round_sections,
 )
+from monitor.presentation.section import Section
 from monitor.presentation.table import Table
 from monitor.tracking.values import best_point, minute
 

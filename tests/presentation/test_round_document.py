@@ -9,11 +9,11 @@ from monitor.domain.model import Window
 from monitor.domain.report import RoundPage, SegmentSearchRow, WorseSegmentRow
 from monitor.presentation.numbers import capital
 from monitor.presentation.round_document import (
-    SectionKind,
     drawn_section,
     page_sections,
     round_sections,
 )
+from monitor.presentation.section import SectionKind
 from monitor.presentation.segments import search_tables
 from monitor.tracking.describe import describe
 from tests.report.test_html import page_of, whole

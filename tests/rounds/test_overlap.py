@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 
 from monitor.domain.model import Answer, Collected, LabelEvent
 from monitor.domain.report import AgreementRow
-from monitor.presentation.round_document import agreement_sentence
+from monitor.presentation.agreement import agreement_sentence
 from monitor.rounds.labels import collect
 from monitor.rounds.labels.endpoints import without_same_person
 from monitor.rounds.parts.agreement import agreement_row, disagreement_notices

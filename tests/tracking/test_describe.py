@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from monitor.domain.report import ProvisionalMetric, ProvisionalRow
-from monitor.presentation.round_document import agreement_sentence
+from monitor.presentation.agreement import agreement_sentence
 from monitor.report.figures import timeline_svg
 from monitor.tracking.describe import as_far_as_fits, describe
 from monitor.tracking.values import metrics, segments_table

@@ -12,7 +12,6 @@ from monitor.cli.views.printing import echo, echo_table, width
 from monitor.domain.report import EstimateRow, RoundReport
 from monitor.presentation.numbers import interval_text, plural
 from monitor.presentation.round_document import (
-    Section,
     answered_texts,
     caution_texts,
     fired_by,
@@ -20,6 +19,7 @@ from monitor.presentation.round_document import (
     page_sections,
 )
 from monitor.presentation.rounds import remarks_text
+from monitor.presentation.section import Section
 from monitor.presentation.setting_changes import change_sentence, difference_text
 from monitor.presentation.table import table_lines
 

@@ -5,7 +5,8 @@ from datetime import timedelta
 
 from monitor.domain.model import Answer
 from monitor.domain.segments import MOST_VALUES, OTHER
-from monitor.presentation.round_document import SectionKind, round_sections
+from monitor.presentation.round_document import round_sections
+from monitor.presentation.section import SectionKind
 from monitor.rounds.parts.segments import evidence_by_name, round_evidence
 from monitor.storage.labels.round_labels import read_labels
 from tests.rounds.played import played

@@ -1,0 +1,33 @@
+"""What documents are made of: titled sections of tables and lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from monitor.presentation.table import Table
+
+
+class SectionKind(StrEnum):
+    """What a section is about; code asks for this, not for the title."""
+
+    ATTENTION = "attention"
+    CAUSES = "causes"
+    EVIDENCE = "evidence"
+    ESTIMATES = "estimates"
+    COUNTS = "counts"
+    CHALLENGER = "challenger"
+    JUDGE = "judge"
+    SEGMENTS = "segments"
+    CLASSES = "classes"
+    NEXT_ROUND = "next_round"
+
+
+class Section(NamedTuple):
+    """Tables under a title, then what to know of them."""
+
+    kind: SectionKind
+    title: str
+    tables: Sequence[Table] = ()
+    lines: Sequence[str] = ()
