@@ -9,6 +9,9 @@ rounds about the process. `--bands` has 3 and 5 bands in place of cells, of 10 l
 promised, and with limits on the judge at its own; then the share of drops of precision by 8 points
 that are found within 4 and 12 rounds. Standard errors in brackets.
 
+`--kept`: the same windows through a log that keeps these shares of their flagged and passed items,
+for coverage and, with `--alarms`, for alarms.
+
 `--of-judge`: how often the intervals of a judge's TPR and FPR hold the process's, and half-widths.
 """
 
@@ -30,6 +33,7 @@ from monitor.rounds.estimation.types import LimitEvidence
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior, draw
 from monitor.stats.core.metrics import Matrix, metric
+from monitor.stats.core.sampled_sizes import with_size_noise
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import Evidence, log_threshold
@@ -72,6 +76,7 @@ class Process:
     cell: Whole
     expected: Values
     bands: bool
+    kept: tuple[float, float] | None = None
 
     @classmethod
     def of(
@@ -130,10 +135,22 @@ class Process:
         """Draw a window and label it; and the window's own precision and recall."""
         size = rng.multinomial(self.items, self.chance)
         positive = rng.binomial(size, self.rate)
+        if self.kept is not None:
+            return self._of_log(size, positive, rng), _metrics(positive, size, self.is_flagged)
         labeled = np.minimum(systematic_sizes(self.expected, rng.random()), size)
         answers = rng.hypergeometric(positive, size - positive, labeled)
         counts = Counts(size, labeled, answers, self.is_flagged)
         return counts, _metrics(positive, size, self.is_flagged)
+
+    def _of_log(self, size: Whole, positive: Whole, rng: np.random.Generator) -> Counts:
+        """Keep a share of a window's items, and label among these."""
+        share = np.where(self.is_flagged, *(self.kept or (1.0, 1.0)))
+        yes, no = rng.binomial(positive, share), rng.binomial(size - positive, share)
+        rows = yes + no
+        labeled = np.minimum(systematic_sizes(self.expected, rng.random()), rows)
+        answers = rng.hypergeometric(yes, no, labeled)
+        items = np.rint(rows / share).astype(np.int64)
+        return Counts(items, labeled, answers, self.is_flagged, rows)
 
     def dropped(self, by: float) -> "Process":
         """Let the precision fall: wrong answers of the flagged grow by one factor in the odds."""
@@ -170,9 +187,11 @@ def main(
     settings: tuple[str, ...] = tuple(SETTINGS),
     judges: tuple[str, ...] = tuple(JUDGES),
     precision: float = PRECISION,
+    *,
     alarms: bool = False,
     of_judge: bool = False,
     bands: bool = False,
+    kept: tuple[str, ...] = (),
 ) -> None:
     """Print a line for each setting and judge; ``replicates`` are rounds, or half years."""
     kinds = "window    rate      pooled    half-widths of rate"
@@ -183,7 +202,16 @@ def main(
         for judge in judges:
             process = Process.of(setting, judge, precision, bands=bands)
             line_of = alarm_line if alarms else judge_line if of_judge else coverage_line
-            print(f"{setting + ', ' + judge:38}{line_of(process, replicates)}", flush=True)
+            for shares in kept or (None,):
+                log = process if shares is None else replace(process, kept=_pair(shares))
+                name = ", ".join((setting, judge, *([] if shares is None else [f"kept {shares}"])))
+                print(f"{name:38}{line_of(log, replicates)}", flush=True)
+
+
+def _pair(shares: str) -> tuple[float, float]:
+    """Read the shares that a log keeps of flagged and of passed items, such as ``1:0.1``."""
+    flagged, passed = map(float, shares.split(":"))
+    return flagged, passed
 
 
 def coverage_line(process: Process, replicates: int) -> str:
@@ -222,8 +250,8 @@ def coverage(process: Process, replicates: int, seed: int = 1) -> tuple[Values, 
         played = [each for each, _ in rounds]
         alone = matrix_draws(counts, seed=1, points=POINTS, cells=not process.bands)
         ways: Sequence[tuple[Matrix, Values]] = (
-            (alone.of("window"), own),
-            (alone.of("rate"), process.truth),
+            (with_size_noise(alone.of("window"), counts, seed=1), own),
+            (with_size_noise(alone.of("rate"), counts, seed=1), process.truth),
             (pooled_matrix(played, cells_to_pool), process.truth),
         )
         for i, (matrix, truth) in enumerate(ways):
@@ -250,7 +278,7 @@ def pooled_matrix(rounds: Sequence[Counts], cells: Whole | None) -> Matrix:
         for name in ("flagged", "passed")
     )
     drawn = draw(JointPosterior(*laws), seed=1, points=POINTS, size=state.now.size)
-    return drawn.rate_matrix(state.now.size)
+    return with_size_noise(drawn.rate_matrix(state.now.size), state.now.window, seed=1)
 
 
 def ends(matrix: Matrix) -> tuple[Values, Values]:

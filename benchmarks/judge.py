@@ -221,7 +221,7 @@ def by_class(design: CellDesign) -> Values:
 
 def pooled_runs(rounds: Sequence[Counts], cell: Whole) -> tuple[list[Run], list[Run], Answers]:
     """Pool each class of all paths before the newest round and with it; and what that is worth."""
-    worth = class_labels(rounds, rounds[-1].size, cell)
+    worth = class_labels(rounds, rounds[-1], cell)
     before, runs, newest = [], [], []
     for i in range(2):
         positive, labeled = worth.positive[..., [i]], worth.labeled[..., [i]]

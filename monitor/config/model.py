@@ -206,6 +206,8 @@ FACTS: dict[str, Callable[[MonitorConfig], bool]] = {
     "classes": lambda monitor: monitor.classes is not None,
     "challenger": lambda monitor: monitor.source.challenged_by is not None,
     "released": lambda monitor: monitor._column("released") is not None,
+    "source.kept_with": lambda monitor: getattr(monitor.source, "kept_with", None) is not None,
+    "bands alone": lambda monitor: monitor.source.has_scores and monitor.sample.cells is None,
 }
 """What may hold of a monitor: that it has a setting, by its name, or something else."""
 
@@ -240,6 +242,13 @@ EXCLUSIONS = {
     ("sample.max_labels", "released"): (
         "all counts flagged items that were not released, whose outcome nobody can observe; give "
         "a number"
+    ),
+    ("sample.max_labels", "source.kept_with"): (
+        "all counts the rows of the log, which keeps a sample of the predictions; give a number"
+    ),
+    ("source.kept_with", "bands alone"): (
+        "the noise of sizes is in intervals of score cells only; remove sample.bands and "
+        "sample.cells: null"
     ),
 }
 """Why a monitor cannot have a setting where a fact holds, and what to do."""

@@ -155,7 +155,8 @@ class StratumFrame:
     """A stratum as counted: its size and its first candidates in random order, no id twice.
 
     ``segments`` holds the size of each value for each segment column; they add up to ``size``.
-    With ``release``, candidates are only items that were let through.
+    With ``release``, candidates are only items that were let through; with ``rows`` the size was
+    estimated from these, of a log that keeps a sample.
     """
 
     stratum: Stratum
@@ -164,11 +165,22 @@ class StratumFrame:
     segments: tuple[Mapping[str, int], ...] = ()
     challenged: Decisions | None = None
     release: Release | None = None
+    rows: int | None = None
 
     @property
     def available(self) -> int:
         """How many items can be labeled, of those that one scan may draw."""
-        return self.size if self.release is None else len(self.candidates)
+        return len(self.candidates) if self.has_fewer else self.size
+
+    @property
+    def sampled(self) -> int:
+        """How many rows stand for more items than there are rows."""
+        return self.rows if self.rows is not None and self.rows < self.size else 0
+
+    @property
+    def has_fewer(self) -> bool:
+        """Whether some of its items cannot be labeled."""
+        return self.release is not None or self.rows is not None
 
 
 class BadRow(StrEnum):
@@ -187,6 +199,7 @@ class BadRow(StrEnum):
     UNKNOWN_CLASS = "predicted neither positive nor negative"
     NO_RELEASE = "released neither 1 nor 0"
     NO_RELEASE_CHANCE = "probability of release not in (0, 1]"
+    NO_LOG_CHANCE = "probability of being kept not in (0, 1]"
     DUPLICATE = "duplicate id"
 
 

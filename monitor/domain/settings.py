@@ -30,6 +30,7 @@ from monitor.domain.label_parts import column_classes, parts_of
 from monitor.domain.ports import utc_now
 from monitor.domain.registered import AliasRead
 from monitor.domain.sample_settings import Sample
+from monitor.domain.sampled_log import keeps_all
 from monitor.domain.setting_types import Duration, Settings, Share, TimeZone
 
 if TYPE_CHECKING:
@@ -345,7 +346,7 @@ class RoundSettings(Settings):
         return {
             flagged: part
             for flagged, part in column_classes(self.labeling).items()
-            if not (flagged and self.released)
+            if not (flagged and self.released) and keeps_all(self.source, flagged=flagged)
         }
 
 

@@ -66,6 +66,34 @@ def majority_flagged_sentence(flagged: int, size: int, *, has_threshold: bool) -
     )
 
 
+_LOG_SAMPLING = (
+    "if the log keeps only a sample of them, give source.kept_with, such as {flagged: 1, passed: "
+    "0.1}, or recall is far off; if it keeps all, source.kept_with: 1 says so"
+)
+
+
+def many_flagged_sentence(flagged: int, size: int) -> str:
+    """Ask whether the log has all predictions, where it has rather many flagged ones."""
+    share = percent_text(flagged / size)
+    return f"{flagged:,} of {size:,} predictions are flagged ({share}): {_LOG_SAMPLING}"
+
+
+def round_share_sentence(flagged: int, passed: int) -> str:
+    """Ask whether the log has all predictions, where it has a round number for a flagged one."""
+    return (
+        f"there are {passed:,} passed predictions, exactly {passed // flagged} for each of "
+        f"{flagged:,} flagged ones: {_LOG_SAMPLING}"
+    )
+
+
+def sampled_traces_sentence(variable: str, ratio: float) -> str:
+    """Ask whether the predictions come from traces of which MLflow keeps a sample."""
+    return (
+        f"{variable} is {ratio:g}, so a tracing library here keeps a sample of the traces: if the "
+        f"predictions come from them, give source.kept_with: {ratio:g}; else source.kept_with: 1"
+    )
+
+
 def held_back_sentence(monitor: str, number: int) -> str:
     """Describe where the fault of a window is shown, for those who may not see its rows."""
     return (

@@ -216,6 +216,9 @@ class EarlyLabels:
             name: np.concatenate([getattr(of, name)[rows] for of, rows in by_class.values()])
             for name in ("size", "labeled", "positive")
         }
+        counted = [of.rows[rows] for of, rows in by_class.values() if of.rows is not None]
+        if counted:
+            columns["rows"] = np.concatenate(counted)
         up = np.repeat([True, False], [len(rows) for _, rows in by_class.values()])
         return Counts.of_arrays(**columns, is_flagged=up), dict.fromkeys(strata, (1, 1))
 
@@ -226,7 +229,8 @@ class EarlyLabels:
 
         counts = self.counts
         values = (counts.size[own], counts.labeled[own], counts.positive[own])
-        return plain_counts(Counts(*values, is_first), prior=HEAVY)
+        rows = None if counts.rows is None else counts.rows[own]
+        return plain_counts(Counts(*values, is_first, rows), prior=HEAVY)
 
 
 def early_row(

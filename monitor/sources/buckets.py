@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from monitor.domain.model import BadRow, Candidate, Decisions
 from monitor.domain.model_versions import estimated_version
@@ -25,6 +26,7 @@ IN_NO_STRATUM = -12
 PREDICTED_UNKNOWN = -13
 RELEASED_UNKNOWN = -14
 CHANCE_UNUSABLE = -15
+LOG_CHANCE_UNUSABLE = -16
 WITHHELD = -100
 """Bucket of the flagged items of stratum 0 that were not let through; -101 of stratum 1, ..."""
 
@@ -42,9 +44,18 @@ REASONS = {
     PREDICTED_UNKNOWN: BadRow.UNKNOWN_CLASS,
     RELEASED_UNKNOWN: BadRow.NO_RELEASE,
     CHANCE_UNUSABLE: BadRow.NO_RELEASE_CHANCE,
+    LOG_CHANCE_UNUSABLE: BadRow.NO_LOG_CHANCE,
 }
 UNTIMED = frozenset({TIME_MISSING, TIME_UNPARSABLE})
 _NOT_IN_WINDOW = UNTIMED | {OUTSIDE, NAIVE_TIME}
+
+
+class Chances(NamedTuple):
+    """Least, sum and sum of the inverse of the probabilities that some rows have each."""
+
+    least: float
+    total: float
+    inverse: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +63,8 @@ class BucketCount:
     """Rows of one bucket and model version: how many, the newest time, the first candidates.
 
     ``segments`` counts the rows by the values of each segment column, ``challenged`` by what the
-    challenger decided. ``chance`` is the least probability of release of its rows, and their sum,
-    where each has its own.
+    challenger decided. ``chance`` is of the rows' probabilities of release, or of being kept, where
+    each has its own.
     """
 
     bucket: int
@@ -64,7 +75,7 @@ class BucketCount:
     example: str | None = None
     segments: tuple[Mapping[str, int], ...] = ()
     challenged: Decisions | None = None
-    chance: tuple[float, float] | None = None
+    chance: Chances | None = None
 
 
 def withheld(bucket: int) -> int:

@@ -37,6 +37,7 @@ from monitor.sources.buckets import (
     withheld,
 )
 from monitor.sources.dialects import Reading
+from monitor.sources.sampled_rows import estimated, sampled_note
 from monitor.sources.sql_query import Query, Scan
 from monitor.sources.table_settings import Columns
 
@@ -77,7 +78,11 @@ class FrameBuilder:
             segment_columns=columns.segments,
             rows=rows + sum(untimed.values()),
             bad_rows={**untimed, **_bad_rows([*current, *unversioned]), **repeated},
-            notes={**_other_versions(inside, newest), **_release_note(strata)},
+            notes={
+                **_other_versions(inside, newest),
+                **_release_note(strata),
+                **sampled_note(strata),
+            },
             model_version=newest,
             unknown=self._unknown_values(query, counts),
             other_verdicts=self._other_verdicts(query),
@@ -221,15 +226,17 @@ def _stratum_frames(
         part = _stratum_frame(stratum, own, seen, scan.at_most)
         if stratum.flagged and settings.columns.released is not None:
             part = replace(part, release=_release(own, index, settings.released_with))
-        parts.append(part)
         duplicates += sum(one.rows for one in own) - part.size
+        if settings.kept_with is not None:
+            part = estimated(part, own, settings.kept_with)
+        parts.append(part)
     return tuple(parts), duplicates
 
 
 def _release(own: Sequence[BucketCount], index: int, probability: float | str | None) -> Release:
     """Count the items of a flagged stratum that were let through, and how many were to be."""
     if isinstance(probability, str):
-        expected = sum(one.chance[1] for one in own if one.chance is not None)
+        expected = sum(one.chance.total for one in own if one.chance is not None)
     else:
         expected = (probability or 0.0) * sum(one.rows for one in own)
     return Release(rows_in(own, index), expected)

@@ -33,6 +33,7 @@ from monitor.sources.sql_rows import (
     ALL,
     bound_leaf,
     bound_of,
+    chances_of,
     code_of,
     decisions_of,
     halved,
@@ -71,7 +72,7 @@ class SharedQuery:
         """Count each bucket and model version for each monitor, with the newest times of the first.
 
         Columns: monitor, bucket, version, rows, newest time, an unreadable score; then, where any
-        monitor has them, what challengers decided, least and sum of the probability of release.
+        monitor has them, what challengers decided, least and sums of a row's probabilities.
         """
         rows = self._counted(window)
         time = rows.c.t if len(self.scans) == 1 else case((rows.c.k == code_of(0), rows.c.t))
@@ -84,7 +85,7 @@ class SharedQuery:
         return select(
             *(*groups, func.count(), self.common.newest(time), unreadable),
             *(decisions_of(rows.c) if _DECISION in rows.c else []),
-            *([] if chance is None else [func.min(chance), func.sum(chance)]),
+            *([] if chance is None else chances_of(chance)),
         ).group_by(*groups)
 
     def values_of(self, index: int, window: Window, version: str | None) -> Select[Any]:

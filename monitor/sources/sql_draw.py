@@ -80,9 +80,9 @@ def tallied(reading: Reading, shared: SharedQuery, window: Window) -> Groups:
         _, query, strata, _ = shared.scans[k]
         challenged = None if query.challenger is None else Decisions(*more[:4])
         # A passed item was let through for certain, whatever its row says.
-        is_passed = bucket >= 0 and not strata[bucket].flagged
-        has_chance = query.has_chances and not is_passed and more[-1] is not None
-        chance = (more[-2], more[-1]) if has_chance else None
+        is_certain = bucket >= 0 and not strata[bucket].flagged and not query.has_log_chances
+        has_chance = query.has_chances and not is_certain and more[-1] is not None
+        chance = buckets.Chances(*more[-3:]) if has_chance else None
         counted[k].append(
             buckets.BucketCount(
                 *(bucket, version, count), example=example, challenged=challenged, chance=chance
@@ -228,12 +228,12 @@ def _current(groups: Iterable[buckets.BucketCount]) -> list[buckets.BucketCount]
 
 
 def _least_chances(counted: Sequence[buckets.BucketCount]) -> dict[int, float]:
-    """Find the least probability of release of each stratum, of items let through and stopped."""
+    """Find the least probability of each stratum, of items let through and stopped."""
     least: dict[int, float] = {}
     for group in buckets.of_newest_version(counted):
         if group.chance is not None:
             bucket = max(group.bucket, buckets.withheld(group.bucket))
-            least[bucket] = min(least.get(bucket, 1.0), group.chance[0])
+            least[bucket] = min(least.get(bucket, 1.0), group.chance.least)
     return least
 
 

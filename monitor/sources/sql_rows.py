@@ -114,8 +114,13 @@ class RowQuery:
 
     @property
     def has_chances(self) -> bool:
-        """Whether each item has its own probability of release."""
-        return isinstance(self.settings.released_with, str)
+        """Whether each item has its own probability of release, or of being kept."""
+        return isinstance(self.settings.released_with, str) or self.has_log_chances
+
+    @property
+    def has_log_chances(self) -> bool:
+        """Whether the log keeps each row with its own probability."""
+        return isinstance(self.settings.kept_with, str)
 
     @property
     def _t(self) -> ColumnElement[Any]:
@@ -161,6 +166,8 @@ class RowQuery:
             parts["judged"] = self._verdict(self.judge)
         if columns.released is not None:
             parts |= self._release(columns.released)
+        if isinstance(self.settings.kept_with, str):
+            parts["chance"] = self._chance(self.settings.kept_with)
         return parts if self.challenger is None else parts | self._decision(self.challenger)
 
     def classed(self, window: Window, strata: Sequence[Stratum]) -> Subquery:
@@ -212,10 +219,14 @@ class RowQuery:
         parts: dict[str, ColumnElement[Any]] = {}
         parts["released"] = case((yes, code_of(1)), (no, code_of(0)))
         if isinstance(chance, str):
-            number = self._finite(chance)
-            is_usable = (number > code_of(0)) & (number <= code_of(1))
-            parts["chance"] = case((is_usable, number))
+            parts["chance"] = self._chance(chance)
         return parts
+
+    def _chance(self, name: str) -> ColumnElement[Any]:
+        """Write the probability that a column has; null where it is none."""
+        number = self._finite(name)
+        is_usable = (number > code_of(0)) & (number <= code_of(1))
+        return case((is_usable, number))
 
     def _decision(self, challenger: Challenger) -> dict[str, ColumnElement[Any]]:
         """Write the challenger's decision on a row, null where it made none, and its score."""
@@ -323,6 +334,8 @@ class RowQuery:
                 (c.predicted.not_in(self.named), buckets.PREDICTED_UNKNOWN),
                 (c.predicted.is_(None), buckets.PREDICTED_MISSING),
             ]
+        if self.has_log_chances:
+            reasons.append((c.chance.is_(None), buckets.LOG_CHANCE_UNUSABLE))
         return reasons
 
     def _score_reasons(self, c: Any) -> list[tuple[ColumnElement[bool], int]]:
@@ -407,6 +420,12 @@ def decisions_of(c: Any) -> list[ColumnElement[Any]]:
     is_flagged, is_open = c.challenged == code_of(1), c.challenged.is_(None)
     counts = [func.count(case((each, code_of(1)))) for each in (is_flagged, is_open)]
     return [*counts, func.min(c.challenger_score), func.max(c.challenger_score)]
+
+
+def chances_of(chance: ColumnElement[Any]) -> list[ColumnElement[Any]]:
+    """Take the least of some probabilities, their sum, and the sum of their inverse."""
+    one: ColumnElement[Any] = literal_column("1.0", Double())
+    return [func.min(chance), func.sum(chance), func.sum(one / chance)]
 
 
 def code_of(code: int) -> ColumnElement[Any]:

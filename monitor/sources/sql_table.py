@@ -86,8 +86,9 @@ class TableInfo:
         self.check_id(columns.id, "columns.id")
         if columns.score is not None:
             self.check_number(columns.score, "columns.score")
-        if isinstance(settings.released_with, str):
-            self.check_number(settings.released_with, "released_with")
+        for setting in ("released_with", "kept_with"):
+            if isinstance(name := getattr(settings, setting), str):
+                self.check_number(name, setting)
 
     def check_id(self, name: str, setting: str) -> None:
         """Refuse a column whose values have no one text form."""

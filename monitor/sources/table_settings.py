@@ -14,6 +14,7 @@ from monitor.domain.challenger import Challenger
 from monitor.domain.errors import SettingRefused
 from monitor.domain.judge import Judge, Values
 from monitor.domain.masking import one_at
+from monitor.domain.sampled_log import LogSampling
 from monitor.domain.setting_types import Settings, TimeZone
 from monitor.files.relations import all_texts, check_table, kind_of
 from monitor.sources.shown_columns import Show, listed
@@ -107,6 +108,11 @@ class TableSettings(SourceSettings):
     (0, 1], or the column that has it for each item. Only items that ``columns.released`` marks have
     an outcome, so only these are labeled among the flagged.
 
+    ``kept_with`` is the probability with which the log keeps a prediction, in (0, 1], where it is a
+    sample: a number, one for each class (``{flagged: 1, passed: 0.1}``), or the column that has it
+    for each row. Sizes are then rows divided by it, and intervals and evidence have the noise of
+    that.
+
     ``timeout`` is how long one reading may take, which is then ended; the round waits, and other
     monitors go on. ``grace`` is how long a round waits, from its first look, for predictions that
     are missing or cannot be used as they are; after that it is abandoned, with a notice. It never
@@ -120,6 +126,7 @@ class TableSettings(SourceSettings):
     negative: Values | None = None
     challenger: Challenger | None = None
     released_with: Annotated[float, Field(gt=0, le=1)] | str | None = None
+    kept_with: LogSampling | None = None
 
     @model_validator(mode="after")
     def _released_at_random(self) -> TableSettings:
@@ -142,6 +149,27 @@ class TableSettings(SourceSettings):
         if isinstance(probability, str) and probability in columns.shown:
             message = f"{probability!r} is also in columns.show, where it tells what was flagged"
             raise SettingRefused(setting="released_with", why=message)
+        return self
+
+    @model_validator(mode="after")
+    def _logged_at_random(self) -> TableSettings:
+        columns, sampling = self.columns, self.kept_with
+        if sampling is None:
+            return self
+        for setting, other in (
+            ("columns.released", columns.released),
+            ("challenger", self.challenger),
+        ):
+            if other is not None:
+                message = f"it cannot go with source.{setting} yet; remove one of them"
+                raise SettingRefused(setting="kept_with", why=message)
+        used = {columns.id, columns.time, columns.score, columns.predicted, *columns.segments}
+        if isinstance(sampling, str) and sampling in used:
+            message = f"{sampling!r} holds something else; name the column of probabilities"
+            raise SettingRefused(setting="kept_with", why=message)
+        if isinstance(sampling, str) and sampling in columns.shown:
+            message = f"{sampling!r} is also in columns.show, where it tells what was flagged"
+            raise SettingRefused(setting="kept_with", why=message)
         return self
 
     @model_validator(mode="after")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from monitor.sources.sql_table import TableInfo
 
 _OF_ONE_MONITOR = {"columns", "threshold", "positive", "negative", "challenger", "timeout"}
-_OF_ONE_MONITOR |= {"grace", "released_with"}
+_OF_ONE_MONITOR |= {"grace", "released_with", "kept_with"}
 """Settings in which sources of the same table may differ."""
 
 

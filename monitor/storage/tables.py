@@ -168,6 +168,7 @@ strata = define_table(
     Column("verdict", String(10)),  # of the judge; null without one
     Column("size", BigInteger, nullable=False),
     Column("planned", Integer, nullable=False),
+    Column("rows", BigInteger),  # what the size was estimated from; null if it was counted
 )
 
 items = define_table(

@@ -168,6 +168,15 @@ class Workplace:
                 f"copy (select {listed} from range({rows}) t(i)) to '{self.folder / name}'"
             )
 
+    def select(self, name, where, extra=None):
+        """Write the predictions of another file that a condition holds for."""
+        more = "" if extra is None else f", {extra}"
+        with duckdb.connect() as connection:
+            connection.execute(
+                f"copy (select *{more} from '{self.folder / name}' where {where})"
+                f" to '{self.folder / 'predictions.parquet'}'"
+            )
+
     def stored_predictions(self):
         """Write the predictions into the table ``scored`` of ``p.sqlite`` too."""
         path = self.folder / "predictions.parquet"

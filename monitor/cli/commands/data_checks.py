@@ -6,6 +6,7 @@ whether the truth joins.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -36,6 +37,7 @@ from monitor.rounds.opening.setting_changes import version_change
 from monitor.rounds.sampling.baseline import check_baseline, majority_sentence
 from monitor.rounds.sampling.plan import broken_pictures
 from monitor.rounds.sampling.plausibility import refuse_unknown, verdict_sizes
+from monitor.rounds.sampling.sampled_logs import sampling_questions
 from monitor.rounds.sampling.window_scan import PROFILE, why_unusable
 
 if TYPE_CHECKING:
@@ -88,6 +90,7 @@ def check_source(context: MonitorContext) -> CheckResult:
         *(concern.sentence for concern in unexpected.concerns),
         *filter(None, [majority_sentence(context, frame, slot, settings)]),
         *version_change(context, frame),
+        *sampling_questions(frame, settings, os.environ),
         *_version_warnings(frame),
         *_where_warnings(context, window, is_empty=False),
         *_shown_warnings(context, frame),
@@ -106,7 +109,8 @@ def _counted(reasons: Mapping[Any, int]) -> str:
 def _version_warnings(frame: Frame) -> Iterator[str]:
     """Report how many rows are of other model versions than the one that is estimated."""
     released = sum(part.release.released for part in frame.strata if part.release is not None)
-    others = sum(frame.notes.values()) - released  # notes count either
+    sampled = sum(part.sampled for part in frame.strata)
+    others = sum(frame.notes.values()) - released - sampled  # notes count these too
     if others and frame.model_version is not None:
         yield (
             f"{others:,} of {frame.rows:,} rows are of another model version and are left out: "

@@ -198,7 +198,7 @@ def propose_limits(
     pooled = [counted.counts for counted in rounds[-LEARNING_ROUNDS:]]
     if reference is not None:
         pooled.append(reference)
-    draws, size = _drawn_as_one(pooled, rounds[-1].counts.size, cells, seed)
+    draws, size = _drawn_as_one(pooled, rounds[-1].counts, cells, seed)
     result = {metric: metric_quantile(draws, size, metric, PROPOSED_QUANTILE) for metric in BOUNDED}
     return {
         metric: round(value - proposal_margin(value), 3)
@@ -223,7 +223,7 @@ def proposal_margin(level: float) -> float:
 
 def _drawn_as_one(
     rounds: Sequence[Counts],
-    size: NDArray[np.int64],
+    now: Counts,
     cells: NDArray[np.int64] | None,
     seed: int,
 ) -> tuple[Draws, NDArray[np.int64]]:
@@ -237,9 +237,9 @@ def _drawn_as_one(
             positive=together.positive,
             is_flagged=together.is_flagged,
         )
-        return draw(round_posterior(bands), seed=seed), size
+        return draw(round_posterior(bands), seed=seed), now.size
     # Verdicts may have meant something else in each round, so no label of one joins another's.
-    parts = labels_of_classes(rounds if is_cut(cells) else [summed(rounds)], size, cells)
+    parts = labels_of_classes(rounds if is_cut(cells) else [summed(rounds)], now, cells)
     labeled, positive = (
         np.sum([getattr(part, name) for part in parts], axis=0) for name in ("labeled", "positive")
     )

@@ -23,10 +23,11 @@ from monitor.stats.core.beta_mixture import BetaMixture, prior_count
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior
 from monitor.stats.core.metrics import Matrix
+from monitor.stats.core.sampled_sizes import class_rows
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.design.double_sampling import CountedShares
 from monitor.stats.design.restratify import EffectiveCounts
-from monitor.stats.estimation.cell_matrix import class_counts
+from monitor.stats.estimation.cell_matrix import class_counts, class_sizes
 from monitor.stats.history.change_point import ClassHistory, PoolingStep, last_steps, pooling_steps
 from monitor.stats.history.pooled_rates import pooled_rates
 from monitor.stats.history.run_length import RunLength
@@ -135,7 +136,7 @@ def _counted_for_each(
     counts, first = [*before_launch, *rounds], len(before_launch)
     histories: list[tuple[ClassHistory, ...]] = []
     for count in round_counts:
-        worth = class_labels(counts[: first + count], rounds[count - 1].size, cells)
+        worth = class_labels(counts[: first + count], rounds[count - 1], cells)
         histories.append(tuple(_of_class(worth, first, i) for i in range(len(CLASSES))))
     return histories
 
@@ -150,9 +151,8 @@ def _of_class(worth: EffectiveCounts, first: int, i: int) -> ClassHistory:
 
 def _labels_of_last(counted: Sequence[ClassHistory], last: Counts) -> PooledLabels:
     return PooledLabels(
-        size=np.array(
-            [last.size[members].sum() for members in (last.is_flagged, ~last.is_flagged)]
-        ),
+        size=class_sizes(last),
+        rows=class_rows(last),
         labeled=np.concatenate([each.labeled[-1] for each in counted]),
         positive=np.concatenate([each.positive[-1] for each in counted]),
         is_flagged=np.array(list(CLASSES.values())),
@@ -241,14 +241,13 @@ class PooledLabels:
     labeled: Values
     positive: Values
     is_flagged: NDArray[np.bool_]
+    rows: NDArray[np.int64] | None = None
 
     @property
     def window(self) -> Counts:
         """The strata without their labels."""
         nothing = np.zeros_like(self.size)
-        return Counts.of_arrays(
-            size=self.size, labeled=nothing, positive=nothing, is_flagged=self.is_flagged
-        )
+        return Counts(self.size, nothing, nothing, self.is_flagged, self.rows)
 
     def posterior(self) -> JointPosterior:
         """Make the posterior of these labels alone, Jeffreys' count shared out in each class."""
@@ -283,30 +282,33 @@ def labels_of_bands(rounds: Sequence[Counts]) -> list[PooledLabels]:
     """Take the labels of rounds as they are, each band by itself."""
     return [
         PooledLabels(
-            each.size, each.labeled.astype(float), each.positive.astype(float), each.is_flagged
+            each.size,
+            each.labeled.astype(float),
+            each.positive.astype(float),
+            each.is_flagged,
+            each.rows,
         )
         for each in rounds
     ]
 
 
 def labels_of_classes(
-    rounds: Sequence[Counts], now: NDArray[np.int64], cells: NDArray[np.int64]
+    rounds: Sequence[Counts], now: Counts, cells: NDArray[np.int64]
 ) -> list[PooledLabels]:
     """Return the labels of rounds by predicted class, at the sizes of one window.
 
-    ``now`` are its items in each stratum, ``cells`` the score cells of the strata, shape ``(H,)``.
+    ``now`` has its items in each stratum, ``cells`` the score cells of the strata, shape ``(H,)``.
 
     >>> counts = Counts.of_arrays(
     ...     size=[60, 100, 9000, 840], labeled=[26, 19, 65, 90], positive=[16, 18, 0, 9],
     ...     is_flagged=[True, True, False, False],
     ... )
-    >>> [found] = labels_of_classes([counts], counts.size, np.arange(4))
+    >>> [found] = labels_of_classes([counts], counts, np.arange(4))
     >>> found.size, found.labeled.round(1), found.positive.round(1)
     (array([ 160, 9840]), array([ 61.2, 578.1]), array([50.3,  4.9]))
     """
-    up = rounds[0].is_flagged
     effective = class_labels(rounds, now, cells)
-    size, classes = np.array([now[members].sum() for members in (up, ~up)]), np.array([True, False])
+    size, classes = class_sizes(now), np.array([True, False])
     return [
         PooledLabels(size, effective.labeled[t], effective.positive[t], classes)
         for t in range(len(rounds))
@@ -314,7 +316,7 @@ def labels_of_classes(
 
 
 def class_labels(
-    rounds: Sequence[Counts], now: NDArray[np.int64], cells: NDArray[np.int64]
+    rounds: Sequence[Counts], now: Counts, cells: NDArray[np.int64]
 ) -> EffectiveCounts:
     """Count what the strata of each class are worth in each round, shape ``(rounds, 2)``.
 
@@ -324,13 +326,14 @@ def class_labels(
         labeled, positive = (
             np.stack([getattr(each, name) for each in rounds]) for name in ("labeled", "positive")
         )
-        return class_counts(now, labeled, positive, rounds[0].is_flagged)
+        return class_counts(now.size, labeled, positive, now.is_flagged, rows=now.rows)
     worth = []
     for each in rounds:
-        items, items_now = (_of_cell(size, cells) for size in (each.size, now))
-        own = np.where(items > 0, items_now * (each.size / np.maximum(items, 1)), now)
+        items, items_now = (_of_cell(size, cells) for size in (each.size, now.size))
+        own = np.where(items > 0, items_now * (each.size / np.maximum(items, 1)), now.size)
         columns = own, each.labeled, each.positive, each.is_flagged
-        worth.append(class_counts(*columns, CountedShares(each.size, cells)))
+        shares = CountedShares(each.size if each.rows is None else each.rows, cells)
+        worth.append(class_counts(*columns, shares, rows=now.rows))
     return EffectiveCounts(
         np.stack([each.positive for each in worth]), np.stack([each.labeled for each in worth])
     )

@@ -73,7 +73,7 @@ def as_classifier(
     order = judged_order(counts.is_flagged, flagged, has_verdict)
     if flags is Verdict.NO:
         negative = counts.labeled - counts.positive
-        counts = Counts(counts.size, counts.labeled, negative, counts.is_flagged)
+        counts = replace(counts, positive=negative)
     return Completed(counts_of_judge(counts, flagged, order), counted.missing[order])
 
 

@@ -66,11 +66,13 @@ class Tally:
     @cached_property
     def counts(self) -> Counts:
         """The same as the statistics take it."""
+        rows = [s.rows for s in self.strata if s.rows is not None]
         return Counts.of_arrays(
             size=[s.size for s in self.strata],
             labeled=[s.labeled for s in self.strata],
             positive=[s.positive for s in self.strata],
             is_flagged=[s.stratum.flagged for s in self.strata],
+            rows=rows if len(rows) == len(self.strata) else None,
         )
 
     def turned_since(self, before: Tally) -> int:

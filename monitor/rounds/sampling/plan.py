@@ -76,7 +76,7 @@ def prospect_of(
         uniform=uniform_of(settings, seed),
         is_free=free_strata(is_flagged, settings),
         most=[part.available for part in frame.strata]
-        if any(part.release for part in frame.strata)
+        if any(part.has_fewer for part in frame.strata)
         else None,
     )
 

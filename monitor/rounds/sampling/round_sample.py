@@ -31,7 +31,7 @@ class RoundSample:
     def tallies(self, frame: Frame) -> list[StratumTally]:
         """Give each stratum its items."""
         return [
-            StratumTally(part.stratum, part.size, size)
+            StratumTally(part.stratum, part.size, size, rows=part.rows)
             for part, size in zip(frame.strata, self.sizes, strict=True)
         ]
 

@@ -51,6 +51,9 @@ class Counts:
         Items in each stratum of the window, those labeled 1 or 0, and those labeled 1.
     is_flagged
         Which strata are predicted positive.
+    rows
+        Rows that the sizes were estimated from, where these are of a log that keeps a sample of the
+        items (``sampled_sizes``); None if the sizes were counted.
 
     Examples
     --------
@@ -65,6 +68,7 @@ class Counts:
     labeled: Ints
     positive: Ints
     is_flagged: Bools
+    rows: Ints | None = None
 
     @classmethod
     def of_matrix(
@@ -86,6 +90,7 @@ class Counts:
         labeled: ArrayLike,
         positive: ArrayLike,
         is_flagged: ArrayLike,
+        rows: ArrayLike | None = None,
     ) -> Counts:
         """Make counts from parallel arrays over strata, shape ``(H,)``, in any order.
 
@@ -109,7 +114,8 @@ class Counts:
                 f"positive={y[h]}, labeled={n[h]}, size={items[h]}"
             )
             raise ValueError(message)
-        return cls(items, n, y, up[order])
+        counted = None if rows is None else np.asarray(rows).astype(np.int64)[order]
+        return cls(items, n, y, up[order], counted)
 
 
 def summed(rounds: Sequence[Counts]) -> Counts:
@@ -141,4 +147,5 @@ def completed(counts: Counts, missing: Ints, positive: Bools) -> Counts:
         labeled=counts.labeled + missing,
         positive=counts.positive + positive * missing,
         is_flagged=counts.is_flagged,
+        rows=counts.rows,
     )

@@ -78,17 +78,18 @@ def cell_counts(
     shares: CountedShares | None = None,
     *,
     prior: float = PRIOR,
+    spread: ArrayLike | None = None,
 ) -> EffectiveCounts:
     """Count the labels of a plain random sample that know one class's rate as well as its cells.
 
     One stratum, shape ``(..., 1)``; zeros without an answer. A cell without answers is taken to be
     like the answered ones of its group. Sizes have the shape ``(C,)``, in order of score, answers
     ``(..., C)``: of one round, or of many at once. ``shares`` is where verdicts cut score cells,
-    ``prior`` the answers of each kind that the class's prior is worth when V is estimated.
+    ``prior`` the answers of each kind that the class's prior is worth when V is estimated,
+    ``spread`` the variance of the sizes where these were not counted (``sampled_sizes``).
     """
-    worth, rate, _ = _plain_labels(
-        _grouped(size, labeled, positive, ShareNoise.of(shares, size)), prior
-    )
+    noise = ShareNoise.of(shares, size, spread)
+    worth, rate, _ = _plain_labels(_grouped(size, labeled, positive, noise), prior)
     return _of_one_stratum(worth, rate)
 
 
@@ -103,7 +104,12 @@ class RestOfClass(NamedTuple):
     by_chance: Floats
 
 
-def rest_of_class(unlabeled: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> RestOfClass:
+def rest_of_class(
+    unlabeled: ArrayLike,
+    labeled: ArrayLike,
+    positive: ArrayLike,
+    spread: ArrayLike | None = None,
+) -> RestOfClass:
     r"""Count what answers are worth for one class's unlabeled items; otherwise as ``cell_counts``.
 
     A binomial number of positives at their rate varies as the stratified estimate of the rest does.
@@ -115,14 +121,17 @@ def rest_of_class(unlabeled: ArrayLike, labeled: ArrayLike, positive: ArrayLike)
     them varies by more than the strata let it, however well the rate is known. Then
     :math:`(L-B)\pi + \mathrm{Binomial}(B, \pi)` has the variance of the stratified estimate of
     the rest, :math:`L^2\pi(1-\pi)/m + DL\pi(1-\pi)`, and the window is known at least as well
-    as the rate.
+    as the rate. With ``spread``, the variance of sizes that were not counted, they are a draw too.
 
     >>> float(rest_of_class([400, 70, 60], [30, 30, 40], [0, 3, 16]).by_chance)
     530.0
     >>> float(rest_of_class([400, 400], [100, 100], [0, 100]).by_chance.round())
     8.0
     """
-    groups = _grouped(unlabeled, labeled, positive)
+    noise = None
+    if spread is not None:
+        noise = ShareNoise.of(None, np.add(unlabeled, labeled), spread)
+    groups = _grouped(unlabeled, labeled, positive, noise)
     worth, rate, within = _plain_labels(groups, PRIOR)
     labels = np.maximum(worth, 1e-9)
     doubt = np.maximum(1 / labels - (1 - within) / max(groups.items, 1.0), 1 / MOST_LABELS)

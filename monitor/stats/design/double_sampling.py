@@ -62,32 +62,42 @@ class ShareNoise:
     ``share`` is :math:`s_{hv}` in the cell of each stratum, 0 in the others, and the stratum's
     share of the class in a last row; shape ``(rows, C)``. ``factor`` is what the variance within
     each row weighs: :math:`N_h^2 / (m_h - 1)` of a cell, less what the last row has of that
-    already.
+    already. ``mean`` has the shares of the class's items, ``(C,)``, which the last row has too
+    unless a log keeps its strata with different probabilities.
     """
 
     share: Floats
     factor: Floats
+    mean: Floats
 
     @classmethod
-    def of(cls, shares: CountedShares | None, size: ArrayLike) -> ShareNoise:
+    def of(
+        cls, shares: CountedShares | None, size: ArrayLike, spread: ArrayLike | None = None
+    ) -> ShareNoise:
         """Take the strata of a class, whose items are ``size``, shape ``(C,)``.
 
-        Without ``shares`` no stratum is cut from a score cell.
+        Without ``shares`` no stratum is cut from a score cell. ``spread`` is the variance of each
+        size (``sampled_sizes.size_variance``); of sizes that were counted, the size.
         """
         items = np.asarray(size, float)
+        each = items if spread is None else np.asarray(spread, float)
         total = float(items.sum())
         share, factor = np.zeros((0, items.size)), np.zeros(0)
-        of_class = total**2 / max(total - 1, 1.0)
+        varies = float(each.sum())
+        counted = total**2 / varies if varies else np.inf  # items that vary as much
+        of_class = total**2 / max(counted - 1, 1.0)
         if shares is not None:
             cell = shares.cell == np.unique(shares.cell)[:, np.newaxis]
             counted, held = (cell @ np.asarray(each, float) for each in (shares.counted, size))
             share = cell * shares.counted / np.maximum(counted, 1)[:, np.newaxis]
             factor = held**2 / np.maximum(counted - 1, 1)
             factor -= np.minimum(factor, of_class * held / max(total, 1.0))
-        whole = items[np.newaxis] / max(total, 1.0)
-        return cls(np.vstack([share, whole]), np.append(factor, of_class))
+        whole = each[np.newaxis] / max(varies, 1e-9)
+        return cls(np.vstack([share, whole]), np.append(factor, of_class), items / max(total, 1.0))
 
     def variance(self, rates: Floats) -> Floats:
         """Variance of the number of positives at the rates of the strata, shape ``(..., C)``."""
-        between = rates**2 @ self.share.T - (rates @ self.share.T) ** 2
-        return np.asarray(np.maximum(between, 0.0) @ self.factor)
+        centers = rates @ self.share.T
+        between = np.maximum(rates**2 @ self.share.T - centers**2, 0.0)
+        between[..., -1] += (centers[..., -1] - rates @ self.mean) ** 2
+        return np.asarray(between @ self.factor)

@@ -41,6 +41,13 @@ for any s > 0, with :math:`M_h g_h = a_h + b_h f_h`, which both are lines in :ma
 read before a round's end has a mean of 1 at most, at every stop, for rates that keep the limit at
 the window's own shares. For the shares of the process that holds at the end only.
 
+**Logs that are samples.** If a log keeps the items of stratum h with probability :math:`k_h`, its
+rows are draws of another process, with shares in proportion to :math:`w_h k_h`, in which the same
+limit is kept while :math:`\sum_h w_h k_h (s_h/k_h) \ge 0`. So all of this holds for the rows, with
+:math:`C_h/k_h` and :math:`D_h/k_h`. If chances differ within a stratum, M is the expected number of
+the rows that are left when all are thinned to the least of these; :math:`g^M` is convex in M, so
+the mean over thinned rows is at least as large.
+
 Missing answers count in favor of the limit, by the proof in ``e_detector``. The alternative's x is
 where :math:`\ln e` is expected to be largest: the factors are then :math:`g^r` times its
 likelihood ratio against x. K is where that is largest at the usual shares of earlier rounds. A
@@ -144,6 +151,12 @@ def log_recovery_of_shares(
     )
 
 
+def _rows_of(counts: Counts) -> tuple[Floats, Floats]:
+    """Rows of each stratum, ``(H,)``, and how many items each of them stands for."""
+    held = np.asarray(counts.size if counts.rows is None else counts.rows, np.float64)
+    return held, np.divide(counts.size, held, out=np.ones(len(held)), where=held > 0)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Usual:
     """What earlier rounds lead to expect of a round: sizes and labels of strata, ``(H,)``.
@@ -157,7 +170,10 @@ class _Usual:
 
     @classmethod
     def of(cls, now: Counts, earlier: Sequence[Counts], planned: Ints) -> _Usual | None:
-        """Take the shares of earlier rounds, or of the first round itself."""
+        """Take the shares of earlier rounds, or of the first round itself.
+
+        There are as many rows as in the round, so a log's random number of items decides nothing.
+        """
         total = float(planned.sum())
         if not any(counts.labeled.any() for counts in earlier):
             return cls(now.size, planned.astype(float), total) if total else None
@@ -165,7 +181,9 @@ class _Usual:
         for counts in earlier:
             size = DECAY * size + counts.size / max(int(counts.size.sum()), 1)
         _, labeled = decayed_labels(earlier)
-        usual = np.ceil(now.size.sum() * size / size.sum() - 1e-9).astype(np.int64)
+        held, per_row = _rows_of(now)
+        items = held.sum() * size / (size / per_row).sum()
+        usual = np.ceil(items - 1e-9).astype(np.int64)
         return cls(usual, total * labeled / labeled.sum(), total) if total else None
 
 
@@ -173,18 +191,20 @@ class _Usual:
 class _Items:
     """C and D of a limit in each stratum, ``(H,)``, and what counts of the stratum's items.
 
-    ``held`` is M.
+    ``held`` is M. Each of these rows stands for ``per_row`` items, by which C and D are multiplied.
     """
 
     c: Floats
     d: Floats
     held: Floats
+    per_row: Floats
     is_flagged: Bools
 
     @classmethod
     def of(cls, limit: Limit, counts: Counts) -> _Items:
         c, d = per_item(limit, counts.is_flagged)
-        return cls(c, d, counts.size.astype(np.float64), counts.is_flagged)
+        held, per_row = _rows_of(counts)
+        return cls(c * per_row, d * per_row, held, per_row, counts.is_flagged)
 
     @property
     def largest(self) -> float:
@@ -199,9 +219,8 @@ def _bets(
     """Choose r, by which alternatives lie beyond the limit, and K for each, by earlier rounds."""
     labeled = np.ceil(usual.labeled - 1e-9).astype(np.int64)
     window = limit, usual.size, items.is_flagged, rates
-    held = usual.size.astype(np.float64)
-    at_usual = replace(items, held=held)
-    n = np.minimum(usual.labeled, held)
+    at_usual = replace(items, held=usual.size / items.per_row)
+    n = np.minimum(usual.labeled, at_usual.held)
     at_limit = alternatives(*window, beyond=(0.0,), labeled=labeled)[0]
     variance, of_shares = _variances(at_usual, n, at_limit)
     widened = np.sqrt(1 + of_shares / variance) if variance > 0 else 1.0

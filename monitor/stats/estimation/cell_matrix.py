@@ -17,8 +17,9 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import POINTS, Draws, Estimand, JointPosterior, draw, round_posterior
 from monitor.stats.core.metrics import Matrix
 from monitor.stats.core.quantiles import binomial_quantiles
+from monitor.stats.core.sampled_sizes import class_rows, size_variance
 from monitor.stats.core.scaled_matrix import scaled_matrix
-from monitor.stats.design.cell_counts import PRIOR, cell_counts, rest_of_class
+from monitor.stats.design.cell_counts import PRIOR, RestOfClass, cell_counts, rest_of_class
 from monitor.stats.design.restratify import EffectiveCounts
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 def cell_posterior(counts: Counts) -> JointPosterior:
     """Posterior of precision and of the false omission rate from a round labeled by cells."""
-    return JointPosterior(*(_law(cell_counts(*cells)) for cells in _classes(counts)))
+    return JointPosterior(*(_law(cells.worth()) for cells in _classes(counts)))
 
 
 def class_counts(
@@ -45,13 +46,16 @@ def class_counts(
     shares: CountedShares | None = None,
     *,
     prior: float = PRIOR,
+    rows: Ints | None = None,
 ) -> EffectiveCounts:
     """Count the plain labels that the cells of each class are worth, flagged first, ``(..., 2)``.
 
     Sizes and classes have the shape ``(H,)``, the cells of a class in order of score; answers
-    ``(..., H)``: of one round, or of many at once. ``shares`` is where verdicts cut score cells.
+    ``(..., H)``: of one round, or of many at once. ``shares`` is where verdicts cut score cells,
+    ``rows`` what the sizes were estimated from, if they were not counted.
     """
     items, n, y = np.asarray(size), np.asarray(labeled), np.asarray(positive)
+    spread = size_variance(items, rows, of_window=False)
     up = np.asarray(is_flagged, dtype=np.bool_)
     class_results = [
         cell_counts(
@@ -60,6 +64,7 @@ def class_counts(
             y[..., members],
             shares and shares.taken(members),
             prior=prior,
+            spread=spread[members],
         )
         for members in (up, ~up)
     ]
@@ -139,13 +144,20 @@ def plain_counts(counts: Counts, *, prior: float = PRIOR) -> Counts:
         counts.positive,
         counts.is_flagged,
         prior=prior,
+        rows=counts.rows,
     )
     # Never more labels than items.
     share = np.minimum(1.0, size / np.maximum(effective.labeled, 1.0))
     positive, labeled = EffectiveCounts(
         effective.positive * share, effective.labeled * share
     ).whole()
-    return Counts.of_arrays(size=size, labeled=labeled, positive=positive, is_flagged=[True, False])
+    return Counts.of_arrays(
+        size=size,
+        labeled=labeled,
+        positive=positive,
+        is_flagged=[True, False],
+        rows=class_rows(counts),
+    )
 
 
 class _Rest(NamedTuple):
@@ -162,11 +174,27 @@ class _Rest(NamedTuple):
 
 
 class _CellArrays(NamedTuple):
-    """One class's cells: sizes, labels and positives, ``(C,)`` each."""
+    """One class's cells: sizes, labels and positives, ``(C,)`` each.
+
+    ``rows`` is None where the sizes were counted.
+    """
 
     size: Floats
     labeled: Floats
     positive: Floats
+    rows: Ints | None
+
+    def worth(self) -> EffectiveCounts:
+        """Count the plain labels that know the rate of the class as well."""
+        spread = size_variance(self.size, self.rows, of_window=False)
+        return cell_counts(self.size, self.labeled, self.positive, spread=spread)
+
+    def rest(self) -> RestOfClass:
+        """Count what the labels are worth for the unlabeled items of a window."""
+        spread = None
+        if self.rows is not None:
+            spread = size_variance(self.size, self.rows, of_window=True)
+        return rest_of_class(self.size - self.labeled, self.labeled, self.positive, spread)
 
 
 def _classes(counts: Counts) -> list[_CellArrays]:
@@ -175,19 +203,25 @@ def _classes(counts: Counts) -> list[_CellArrays]:
         each.astype(np.float64) for each in (counts.size, counts.labeled, counts.positive)
     )
     return [
-        _CellArrays(size[members], labeled[members], positive[members]) for members in (up, ~up)
+        _CellArrays(
+            size[members],
+            labeled[members],
+            positive[members],
+            None if counts.rows is None else counts.rows[members],
+        )
+        for members in (up, ~up)
     ]
 
 
 def _rest(
     cells: _CellArrays, in_window: bool, law: Callable[[Floats, EffectiveCounts], BetaMixture]
 ) -> _Rest:
-    size, labeled, positive = cells
+    size, labeled, positive, _ = cells
     if not in_window:
-        return _Rest(0.0, 0.0, float(size.sum()), 0.0, law(size, cell_counts(*cells)))
+        return _Rest(0.0, 0.0, float(size.sum()), 0.0, law(size, cells.worth()))
     unlabeled = size - labeled
     counted = float(positive.sum()), float((labeled - positive).sum())
-    rest = rest_of_class(unlabeled, *cells[1:])
+    rest = cells.rest()
     by_chance = float(np.ceil(rest.by_chance))
     return _Rest(*counted, float(unlabeled.sum()), by_chance, law(unlabeled, rest.counts))
 

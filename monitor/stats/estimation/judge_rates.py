@@ -16,6 +16,7 @@ from monitor.stats.core.counts import Counts, Interval
 from monitor.stats.core.draws import credible_interval
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.core.quantiles import beta_quantiles
+from monitor.stats.core.sampled_sizes import with_size_noise
 from monitor.stats.estimation.cell_matrix import cell_matrix, weighted_matrix
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ def judge_rates(
     """
     order = judged_order(counts.is_flagged, says_yes, judged)
     of_judge = counts_of_judge(counts, says_yes, order)
-    draws = _with_noise_of_verdicts(cell_matrix(of_judge, "rate", seed=seed), seed)
+    drawn = with_size_noise(cell_matrix(of_judge, "rate", seed=seed), of_judge, seed=seed)
+    draws = _with_noise_of_verdicts(drawn, seed)
     points = weighted_matrix(of_judge)
     tpr, fpr, youden_j, kappa = (
         _interval(of(draws), float(of(points)), level)
@@ -86,7 +88,9 @@ def judged_order(is_flagged: Bools, says_yes: ArrayLike, judged: ArrayLike) -> I
 def counts_of_judge(counts: Counts, says_yes: ArrayLike, order: Ints) -> Counts:
     """Count for the judge as for a classifier that flags what it says yes to, in an ``order``."""
     columns = {name: getattr(counts, name)[order] for name in ("size", "labeled", "positive")}
-    return Counts.of_arrays(**columns, is_flagged=np.asarray(says_yes, dtype=np.bool_)[order])
+    rows = None if counts.rows is None else counts.rows[order]
+    flags = np.asarray(says_yes, dtype=np.bool_)[order]
+    return Counts.of_arrays(**columns, is_flagged=flags, rows=rows)
 
 
 def _interval(draws: Floats, point: float, level: float) -> Interval | None:

@@ -21,6 +21,7 @@ from monitor.stats.core.draws import ESTIMANDS, POINTS, check_estimand, credible
 from monitor.stats.core.levels import check_probability
 from monitor.stats.core.metrics import FLAGGED, PASSED, Matrix, Metric, metric
 from monitor.stats.core.reasons import EmptyClass, UndefinedDraws, Unlabeled
+from monitor.stats.core.sampled_sizes import with_size_noise
 from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.estimation.cell_matrix import matrix_draws, weighted_matrix
 from monitor.stats.estimation.small_counts import SmallCounts
@@ -199,7 +200,7 @@ def estimates(
         drawn = matrix_draws(counts, seed=seed, points=points, cells=cells, posterior=posterior)
     rows: list[MetricEstimate] = []
     for estimand in estimands:
-        matrix = drawn.of(estimand)
+        matrix = with_size_noise(drawn.of(estimand), counts, seed=seed)
         is_round_alone = basis == "round"  # pooled values rest on earlier labels too
         edges = matrices_at_the_edge(counts, matrix) if is_round_alone else []
         labels = SmallCounts(counts, estimand, cells=cells) if is_round_alone else None

@@ -26,10 +26,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Packed: TypeAlias = NDArray[np.int64]
-    """Size, labeled, positive, class (1: flagged) and missing of each stratum: ``(5, H)``."""
+    """Size, labeled, positive, class (1: flagged), missing and rows of each stratum: ``(6, H)``.
+
+    Rows are -1 where the size was counted.
+    """
 
 _STORED = np.dtype("<i8")
-_LAYOUT = -5
+_COUNTED = -1
+_LAYOUT = -6
 """Stands before the counts of a row, the number of its columns. Other rows are of older versions
 and are computed again; those without it begin with a size, which is never negative."""
 
@@ -83,7 +87,8 @@ def write_packed(
     for round_ in past:
         if not round_.is_packed:
             c = round_.counts
-            columns = [c.size, c.labeled, c.positive, c.is_flagged, round_.missing]
+            counted = np.full(len(c.size), _COUNTED) if c.rows is None else c.rows
+            columns = [c.size, c.labeled, c.positive, c.is_flagged, round_.missing, counted]
             packed[round_.id, round_.version] = np.array(columns)
     rows = {
         key: [{"counts": np.append(-len(counts), counts).astype(_STORED).tobytes()}]
@@ -103,7 +108,11 @@ def score_cells(strata: Sequence[Stratum]) -> NDArray[np.int64]:
 
 def _pack(strata: Sequence[StratumTally]) -> Packed:
     columns = (
-        (s.size, s.labeled, s.positive, s.stratum.flagged, s.planned - s.labeled) for s in strata
+        (
+            *(s.size, s.labeled, s.positive, s.stratum.flagged, s.planned - s.labeled),
+            _COUNTED if s.rows is None else s.rows,
+        )
+        for s in strata
     )
     return np.array(list(columns), dtype=np.int64).T
 
@@ -122,4 +131,7 @@ def _arrays(packed: Sequence[Packed]) -> list[Counts]:
     if not packed:
         return []
     is_flagged = packed[0][3].astype(np.bool_)
-    return [Counts(of[0], of[1], of[2], is_flagged) for of in packed]
+    return [
+        Counts(of[0], of[1], of[2], is_flagged, None if (of[5] == _COUNTED).any() else of[5])
+        for of in packed
+    ]

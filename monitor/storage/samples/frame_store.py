@@ -35,7 +35,7 @@ from monitor.storage.tables import (
 )
 
 _ITEM = ("id", "stratum", "order", "score", "predicted", "segments", "challenged")
-TALLIED = ("size", "planned")
+TALLIED = ("size", "planned", "rows")
 """Columns of ``strata`` that a tally has under the same names."""
 _STORE_ID = select(store.c.id).scalar_subquery().label("store_id")
 
@@ -82,7 +82,10 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class StratumTally:
-    """A stratum of a round, and the labels of a version."""
+    """A stratum of a round, and the labels of a version.
+
+    ``rows`` is what the size was estimated from, where the log is a sample.
+    """
 
     stratum: Stratum
     size: int
@@ -90,6 +93,7 @@ class StratumTally:
     labeled: int = 0
     positive: int = 0
     declined: int = 0
+    rows: int | None = None
 
 
 def newest_history(

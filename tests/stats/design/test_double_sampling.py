@@ -63,7 +63,7 @@ def test_rounds_are_pooled_by_the_shares_of_each_and_the_items_of_the_present():
     usual, moved = counts(), SIZE.copy()
     moved[[4, 6, 5, 7]] = [4_750, 250, 1_750, 750]  # half of the low scores, 2.5 times the others
 
-    pooled = class_labels([usual, counts(size=moved)], moved, CELL)
+    pooled = class_labels([usual, counts(size=moved)], counts(size=moved), CELL)
 
     own = np.array([4_750, 700 * 2.5, 250, 300 * 2.5])
     shares = CountedShares(SIZE[4:], CELL[4:])

@@ -176,3 +176,19 @@ def test_equal_strata_cost_the_evidence_on_precision_nothing():
     theirs = log_e_factor(limit, whole, flat[::2])
     assert mine == pytest.approx(theirs, rel=1e-4)
     assert theirs.max() > 1
+
+
+@pytest.mark.parametrize(("is_declared", "holds"), [(True, True), (False, False)])
+def test_evidence_has_a_mean_of_one_at_most_if_a_log_keeps_some_passed_items(is_declared, holds):
+    limit, rates, per_row = Limit("accuracy", 0.6, "at_least"), guess([COLUMN]), [1, 1, 4, 4]
+
+    def log_e(rows):
+        size = rows.size * per_row if is_declared else rows.size
+        counts = Counts(size, rows.labeled, rows.positive, UP, rows.size if is_declared else None)
+        return log_e_of(limit, counts, rates, None, [COLUMN])
+
+    of_rows = [(chance / per_row, truth) for chance, truth in processes(limit)]
+    means = [mean_over_sizes(of / of.sum(), truth, log_e).max() for of, truth in of_rows]
+
+    assert (max(means) <= 1 + 1e-9) == holds
+    assert max(means) > 0.8

@@ -1,0 +1,45 @@
+"""How likely a log keeps a prediction, where it is a sample: a number by class, or a column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from monitor.domain.setting_types import Settings
+
+Probability = Annotated[float, Field(gt=0, le=1)]
+
+
+class LogShares(Settings):
+    """The probability that the log keeps a flagged and a passed prediction, in (0, 1]."""
+
+    flagged: Probability = 1.0
+    passed: Probability = 1.0
+
+    def of(self, *, flagged: bool) -> float:
+        """Return the probability of a predicted class."""
+        return self.flagged if flagged else self.passed
+
+
+def _of_both(value: object) -> object:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return {"flagged": value, "passed": value} if is_number else value
+
+
+LogSampling = Annotated[LogShares, BeforeValidator(_of_both)] | Annotated[str, Field(min_length=1)]
+
+
+def keeps_all(source: Mapping[str, Any] | None, *, flagged: bool) -> bool:
+    """Whether a log has all items of a class, by the settings that a round froze of its source.
+
+    >>> keeps_all({"kept_with": {"passed": 0.1}}, flagged=True)
+    True
+    >>> keeps_all({"kept_with": "chance"}, flagged=True)
+    False
+    """
+    shares = (source or {}).get("kept_with", {})
+    if not isinstance(shares, Mapping):
+        return False
+    return float(shares.get("flagged" if flagged else "passed", 1.0)) == 1

@@ -1,0 +1,43 @@
+"""What suggests that a log holds a sample of the predictions, though the config says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from monitor.domain.model import Frame
+from monitor.domain.settings import RoundSettings
+from monitor.presentation import windows
+
+MOST_FLAGGED = 0.15
+"""Flagged share above which a log of all predictions is rare: classifiers look for what is rare."""
+
+RATIOS = (1, 2, 3, 4, 5, 9, 10, 19, 20, 49, 50, 99, 100)
+"""Passed items to a flagged one by which logs are cut. No log of 100 flagged items hits one by
+chance."""
+FEWEST = 100
+
+TRACE_SAMPLING = "MLFLOW_TRACE_SAMPLING_RATIO"
+
+
+def sampling_questions(
+    frame: Frame, settings: RoundSettings, environ: Mapping[str, str]
+) -> Iterator[str]:
+    """Ask whether the log is a sample, unless ``source.kept_with`` tells."""
+    if "kept_with" in (settings.source or {}):
+        return
+    if ratio := _sampled_traces(environ):
+        yield windows.sampled_traces_sentence(TRACE_SAMPLING, ratio)
+    flagged, passed = frame.flagged_size, frame.size - frame.flagged_size
+    if flagged >= FEWEST and passed in {flagged * ratio for ratio in RATIOS}:
+        yield windows.round_share_sentence(flagged, passed)
+    elif settings.reference is None and MOST_FLAGGED * frame.size < flagged <= passed:
+        yield windows.many_flagged_sentence(flagged, frame.size)
+
+
+def _sampled_traces(environ: Mapping[str, str]) -> float | None:
+    """Read the share of traces that MLflow keeps; None if it keeps all, or the text is none."""
+    try:
+        ratio = float(environ.get(TRACE_SAMPLING, "1"))
+    except ValueError:
+        return None
+    return ratio if 0 < ratio < 1 else None

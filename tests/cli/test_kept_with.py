@@ -1,0 +1,170 @@
+"""A log that keeps a sample of the predictions, from `check` to the recall of a closed round."""
+
+import json
+
+import pytest
+
+FLAGGED = "(i % 10 = 0)"
+POSITIVE = f"(case when {FLAGGED} then i % 50 > 0 else i % 20 = 1 end)::int"
+BUDGET = ("max_labels: 40, bands: {flagged: 1, passed: 1}", "max_labels: 600")
+RECALL = 0.64  # 4 of 5 flagged items are positive, and 1 of 20 passed ones: .08 of .125
+BY_CLASS, BY_ROW = "{flagged: 1, passed: 0.25}", "likely"
+
+
+def declared(value):
+    return ("threshold: 0.5", f"threshold: 0.5\n      kept_with: {value}")
+
+
+@pytest.fixture
+def guardrail(bare):
+    """A log of all flagged items and a quarter of the passed, drawn at random."""
+    bare.predictions(
+        "all.parquet",
+        rows=20_000,
+        mail_id="'m' || i",
+        is_travel=POSITIVE,
+        likely=f"case when {FLAGGED} then 1::double else 0.25 end",
+        country="i % 3",
+    )
+    bare.select(
+        "all.parquet", f"{FLAGGED.replace('i', 'mail_id[2:]::int')} or hash(mail_id) % 4 = 0"
+    )
+    return bare
+
+
+def recall_of(place):
+    page = place.as_json("show", "1")
+    assert page["state"] == "closed"
+    rows = [row for row in page["estimates"] if row["metric"] == "recall"]
+    return page, {(row["estimand"], row["basis"]): row for row in rows}
+
+
+def test_recall_is_far_off_if_nobody_says_that_the_log_is_a_sample_and_check_asks(guardrail):
+    guardrail.config(budget=BUDGET)
+
+    checked = guardrail.run("check")
+    guardrail.run("run-once")
+    _, rows = recall_of(guardrail)
+
+    assert rows["window", "round"]["low"] > 0.8
+    assert "predictions are flagged (3" in checked.out
+    assert "give source.kept_with" in checked.out
+
+
+@pytest.mark.parametrize("value", [BY_CLASS, BY_ROW])
+def test_recall_is_right_by_a_number_for_each_class_or_a_column(guardrail, value):
+    guardrail.config(budget=BUDGET, kept=declared(value))
+
+    checked = guardrail.run("check")
+    guardrail.run("run-once")
+    page, rows = recall_of(guardrail)
+
+    assert "kept_with" not in checked.out
+    for row in rows.values():
+        assert row["low"] < RECALL < row["high"]
+    sizes = dict.fromkeys((True, False), 0)
+    for one in page["strata"]:
+        sizes[one["flagged"]] += one["size"]
+    assert sizes[True] == 500
+    assert sizes[False] == pytest.approx(4_500, rel=0.1)
+    assert "rows of a log that keeps a sample" in json.dumps(page)
+
+
+def test_a_database_draws_the_same_round_as_files(guardrail):
+    guardrail.stored_predictions()
+    rounds = {}
+    for kind in ("files", "sqlite"):
+        database = (
+            "path: predictions.parquet\n",
+            "kind: sql\n      url: sqlite:///p.sqlite\n      table: scored\n",
+        )
+        changes = {} if kind == "files" else {"database": database}
+        guardrail.config(budget=BUDGET, kept=declared(BY_ROW), **changes)
+        (guardrail.folder / "monitor.db").unlink(missing_ok=True)
+        guardrail.run("run-once")
+        rounds[kind] = guardrail.query("select stratum, size, rows from strata")
+
+    assert rounds["files"] == rounds["sqlite"]
+    assert sum(rows for _, _, rows in rounds["files"]) < 1_800
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("0", "kept_with"),
+        ("{flagged: 1, passed: 1.5}", "less than or equal to 1"),
+        ("{flagged: 1, pased: 0.1}", "did you mean passed?"),
+        ("score", "'score' holds something else; name the column of probabilities"),
+        ("subject", "'subject' is also in columns.show"),
+        ("likly", "no column 'likly' (kept_with)"),
+        ("country_name", "wanted numbers"),
+    ],
+)
+def test_wrong_settings_are_refused_by_name(guardrail, value, reason):
+    guardrail.select("all.parquet", "true", extra="'x' as country_name")
+    guardrail.config(budget=BUDGET, kept=declared(value))
+
+    checked = guardrail.run("check")
+
+    assert "kept_with" in checked.out + checked.err
+    assert reason in checked.out + checked.err
+
+
+@pytest.mark.parametrize("chance", ["0", "1.5", "null", "'nan'::double"])
+def test_rows_without_a_usable_probability_are_bad_rows_with_the_reason(guardrail, chance):
+    guardrail.select("all.parquet", "true", extra=f"({chance})::double as share")
+    guardrail.config(budget=BUDGET, kept=declared("share"))
+
+    checked = guardrail.run("check")
+
+    assert "PROBLEM" in checked.out
+    assert "probability of being kept not in (0, 1]" in checked.out
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        (
+            {"budget": ("max_labels: 40, bands: {flagged: 1, passed: 1}", "max_labels: all")},
+            "all counts the rows",
+        ),
+        (
+            {"budget": ("bands: {flagged: 1, passed: 1}", "cells: null")},
+            "remove sample.bands and sample.cells: null",
+        ),
+        (
+            {"mark": ("score: score,", "score: score, released: likely,")},
+            "cannot go with source.columns.released",
+        ),
+    ],
+)
+def test_settings_that_do_not_go_with_a_sampled_log_are_refused(guardrail, changes, reason):
+    extra = "\n      released_with: 0.5" if "mark" in changes else ""
+    guardrail.config(kept=declared(BY_CLASS + extra), **changes)
+
+    refused = guardrail.run("check")
+
+    assert reason in refused.out + refused.err
+
+
+@pytest.mark.parametrize(("ratio", "asks"), [("0.1", True), ("1", False), ("much", False)])
+def test_check_asks_where_a_tracing_library_keeps_a_sample(bare, monkeypatch, ratio, asks):
+    monkeypatch.setenv("MLFLOW_TRACE_SAMPLING_RATIO", ratio)
+    bare.predictions()
+    bare.config()
+
+    checked = bare.run("check")
+
+    assert ("give source.kept_with: 0.1" in checked.out) == asks
+
+
+def test_check_asks_where_passed_items_stop_at_a_round_number_for_each_flagged_one(bare):
+    bare.predictions(rows=8_000)
+    bare.config()
+
+    checked = bare.run("check")
+    bare.config(kept=declared("1"))
+    silenced = bare.run("check")
+
+    assert "exactly 9 for each of 200 flagged ones" in checked.out
+    assert "exactly 9" not in silenced.out

@@ -1,0 +1,88 @@
+"""Sizes that are estimated from the rows of a log which keeps a sample."""
+
+import numpy as np
+import pytest
+
+from monitor.stats.core.counts import Counts
+from monitor.stats.core.metrics import METRICS, Matrix
+from monitor.stats.core.sampled_sizes import class_rows, size_variance, with_size_noise
+from monitor.stats.design.double_sampling import ShareNoise
+from monitor.stats.estimation.cell_matrix import cell_matrix
+from monitor.stats.estimation.posterior import estimates
+
+SHARE = np.array([1.0, 0.1, 0.05])
+SIZE = np.array([200, 6_000, 4_000])
+UP = np.array([True, False, False])
+MATRIX = Matrix(*(np.full(2**14, value) for value in (160.0, 40.0, 60.0, 9_940.0)))
+
+
+def logged(size=SIZE, share=SHARE):
+    nothing = np.zeros_like(size)
+    return Counts(size, nothing, nothing, UP, np.rint(size * share).astype(int))
+
+
+def test_the_variance_of_sizes_and_of_their_mix_is_that_of_repeated_logs():
+    rng, rates = np.random.default_rng(1), np.array([0.01, 0.2])
+    items, share = SIZE[1:], SHARE[1:]
+    spread = size_variance(items, items * share, of_window=True)
+
+    estimated = rng.binomial(items, share, (40_000, 2)) / share
+    positives = ((rates - rates @ items / items.sum()) * estimated).sum(axis=1)
+
+    assert estimated.sum(axis=1).var() == pytest.approx(spread.sum(), rel=0.03)
+    noise = ShareNoise.of(None, items, spread).variance(rates)
+    assert positives.var() == pytest.approx(noise, rel=0.03)
+
+
+def test_the_totals_of_a_class_vary_and_its_own_rate_stays():
+    counts = logged()
+
+    drawn = with_size_noise(MATRIX, counts, seed=1)
+
+    variance = size_variance(SIZE, counts.rows, of_window=True)[1:].sum()
+    assert drawn.passed.std() == pytest.approx(np.sqrt(variance), rel=0.01)
+    assert drawn.passed.mean() == pytest.approx(10_000)
+    assert np.ptp(METRICS["precision"](drawn)) == 0
+    assert METRICS["recall"](drawn).std() > 0.002
+
+
+def test_sizes_that_were_counted_stay_as_they_are():
+    counts = Counts(SIZE, *np.zeros((2, 3), dtype=int), UP)
+
+    assert with_size_noise(MATRIX, counts, seed=1) is MATRIX
+    assert class_rows(counts) is None
+
+
+def test_a_class_has_as_many_rows_as_know_its_size_as_well():
+    assert class_rows(logged(share=np.array([1, 0.1, 0.1]))).tolist() == [200, 1_000]
+    assert class_rows(logged()).tolist() == [200, round(10_000**2 / (60_000 + 80_000))]
+
+
+def test_a_log_of_everything_says_what_a_window_says():
+    labels = {"labeled": [100, 50, 50], "positive": [80, 0, 4], "is_flagged": UP}
+
+    whole = Counts.of_arrays(size=SIZE, **labels)
+    log = Counts.of_arrays(size=SIZE, **labels, rows=SIZE)
+
+    for estimand in ("rate", "window"):
+        assert np.array_equal(cell_matrix(log, estimand).fn, cell_matrix(whole, estimand).fn)
+    assert estimates(log, cells=True) == estimates(whole, cells=True)
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
+def test_intervals_of_a_window_cover_its_recall_if_its_log_keeps_few_passed_items(share):
+    rng, held, rounds = np.random.default_rng(3), 0, 600
+    chance, rates = np.array([0.05, 0.6, 0.35]), np.array([0.8, 0.002, 0.03])
+    for _ in range(rounds):
+        size = rng.multinomial(40_000, chance)
+        positive = rng.binomial(size, rates)
+        keeps = np.where(UP, 1.0, share)
+        yes, no = rng.binomial(positive, keeps), rng.binomial(size - positive, keeps)
+        labeled = np.minimum([200, 200, 200], yes + no)
+        answers = rng.hypergeometric(yes, no, labeled)
+        counts = Counts(np.rint((yes + no) / keeps).astype(int), labeled, answers, UP, yes + no)
+        [row] = estimates(counts, metrics=("recall",), estimands=("window",), cells=True)
+        held += row.low <= positive[0] / positive.sum() <= row.high
+
+    assert 0.93 <= held / rounds <= 0.985
