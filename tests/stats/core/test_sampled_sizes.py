@@ -59,10 +59,9 @@ def test_a_class_has_as_many_rows_as_know_its_size_as_well():
 
 
 def test_a_log_of_everything_says_what_a_window_says():
-    labels = {"labeled": [100, 50, 50], "positive": [80, 0, 4], "is_flagged": UP}
+    labels = np.array([[100, 50, 50], [80, 0, 4]])
 
-    whole = Counts.of_arrays(size=SIZE, **labels)
-    log = Counts.of_arrays(size=SIZE, **labels, rows=SIZE)
+    whole, log = Counts(SIZE, *labels, UP), Counts(SIZE, *labels, UP, SIZE)
 
     for estimand in ("rate", "window"):
         assert np.array_equal(cell_matrix(log, estimand).fn, cell_matrix(whole, estimand).fn)
