@@ -31,6 +31,7 @@ from monitor.config.adapters import HOOKS, LABELERS, LOGINS, SOURCES, Kinds
 from monitor.config.model import Classes, Config, MonitorConfig
 from monitor.config.pages import PagesSettings, WebSettings
 from monitor.domain.challenger import Challenger
+from monitor.domain.sampled_log import LogShares
 from monitor.domain.judge import Judge
 from monitor.domain.sample_settings import Bands, Cells, Cost, Margin, Sample
 from monitor.domain.settings import (
@@ -72,6 +73,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "monitors: source.columns": Columns,
     "monitors: source.columns.show, an entry": ShownColumn,
     "monitors: source.challenger": Challenger,
+    "monitors: source.kept_with": LogShares,
     "monitors: judge": Judge,
     "monitors: schedule": Schedule,
     "monitors: sample": Sample,
@@ -137,6 +139,8 @@ NOTES = {
     "Columns.score": "any finite number, higher for more likely positive; makes the score cells",
     "Columns.predicted": "the predicted class, where no threshold on the score gives it",
     "TableSettings.challenger": "[another classifier](../how-to/challenger.md), compared in each round",
+    "LogShares.flagged": "of a flagged prediction",
+    "LogShares.passed": "of a passed prediction",
     "Challenger.name": "what people see; a new name restarts comparisons",
     "Challenger.score": "its scores; together with `threshold`",
     "Challenger.threshold": "scores from it on are flagged",

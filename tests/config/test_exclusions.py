@@ -53,6 +53,8 @@ WITH: dict[str, dict[str, Any]] = {
             "released_with": 0.05,
         }
     },
+    "source.kept_with": {"source": {**SOURCE, "kept_with": {"passed": 0.1}}},
+    "bands alone": {"sample": {"cells": None}},
 }
 """How a config comes to have each setting, where it fits, and each fact."""
 
@@ -60,7 +62,8 @@ WITH: dict[str, dict[str, Any]] = {
 def load(folder, *facts):
     monitor = dict(BASE)
     for fact in facts:
-        monitor |= WITH[fact]
+        both = {**monitor.get("sample", {}), **WITH[fact].get("sample", {})}
+        monitor |= WITH[fact] | ({"sample": both} if both else {})
     if "classes" not in monitor:
         monitor["name"] = "mail"
     (folder / "config.yaml").write_text(yaml.safe_dump({"monitors": [monitor]}))
