@@ -159,11 +159,11 @@ def _nothing(context: MonitorContext, window: Window) -> CheckResult:
     if span is None:
         where = _where_warnings(context, window, is_empty=True)
         return CheckResult("", (f"{empty}; none at all yet", *where))
-    found = f"{empty}; the newest is of {minute_text(span[1])} UTC"
+    newest_row = f"{empty}; the newest is of {minute_text(span[1])} UTC"
     if span[1] >= window.end:
-        return CheckResult(found)  # a later window has some
+        return CheckResult(newest_row)  # a later window has some
     late = "are they still written, and is schedule.lag as long as they take to arrive?"
-    return CheckResult("", (f"{found}: {late}",))
+    return CheckResult("", (f"{newest_row}: {late}",))
 
 
 def check_truth(
