@@ -223,7 +223,7 @@ class RowQuery:
         return parts
 
     def _chance(self, name: str) -> ColumnElement[Any]:
-        """Write the probability that a column has; null where it is none."""
+        """Write the probability that a column has; null outside of (0, 1]."""
         number = self._finite(name)
         is_usable = (number > code_of(0)) & (number <= code_of(1))
         return case((is_usable, number))

@@ -35,7 +35,7 @@ def sampling_questions(
 
 
 def _sampled_traces(environ: Mapping[str, str]) -> float | None:
-    """Read the share of traces that MLflow keeps; None if it keeps all, or the text is none."""
+    """Read the share of traces that MLflow keeps; None if it keeps all, or that cannot be read."""
     try:
         ratio = float(environ.get(TRACE_SAMPLING, "1"))
     except ValueError:
