@@ -201,7 +201,7 @@ COMPILE := env -u UV_INDEX -u UV_DEFAULT_INDEX -u UV_INDEX_URL -u UV_EXTRA_INDEX
 LOCK := $(COMPILE) --universal --fork-strategy fewest
 
 # What the container image of deploy/Dockerfile has beside our own packages.
-IMAGE_EXTRAS := apprise delta iceberg mysql postgres xlsx
+IMAGE_EXTRAS := apprise delta iceberg mysql postgres serve xlsx
 EXTRAS := $(IMAGE_EXTRAS:%=--extra %)
 
 lock: | $(BIN)/python

@@ -30,6 +30,7 @@ from monitor.domain.adapters import (
     SourceSettings,
 )
 from monitor.domain.errors import MonitorError, SettingRefused
+from monitor.domain.extras import needs_extra
 from monitor.domain.ports import EffectHandler, Labeler, Source
 from monitor.domain.setting_types import Settings
 from monitor.domain.settings import Labeling
@@ -262,7 +263,8 @@ class UsersSettings(LoginSettings):
 
 
 def _store_users(_settings: UsersSettings, site: LoginSite) -> Accounts:
-    from monitor.storage.pages.accounts import StoreUsers  # noqa: PLC0415  as above
+    with needs_extra("serve", "login: users"):
+        from monitor.storage.pages.accounts import StoreUsers  # noqa: PLC0415  as above
 
     return StoreUsers(site.store)
 

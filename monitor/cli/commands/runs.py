@@ -53,6 +53,12 @@ def run_once(
     refused (a round that waits for better predictions too; with --slot only the round of it), 75
     something waits for a later run, 78 fix the config.
     """
+    from monitor.domain.extras import needs_extra
+
+    if metrics_file is not None:
+        with needs_extra("serve", "--metrics-file"):
+            import prometheus_client  # noqa: F401  before anything is done
+
     from monitor.cli.views.passes import echo_pass, marks, moves, pass_json
     from monitor.service.change_detection import ChangeDetector
     from monitor.service.loop import one_pass
@@ -146,7 +152,13 @@ def serve(
     has the link.
     """
     from monitor.cli.logs import set_up_logs
-    from monitor.service.loop import serve as run
+    from monitor.domain.extras import needs_extra
+
+    with needs_extra("serve", "pr-monitor serve"):
+        import apscheduler  # noqa: F401  before a round begins, and before there are threads
+        import prometheus_client.core  # noqa: F401
+
+        from monitor.service.loop import serve as run
 
     with opened(config, delivers=True) as application:
         set_up_logs(service=True, json=json)

@@ -14,6 +14,7 @@ from monitor.api import opened
 from monitor.cli.common import CONFIG, ConfigOption, JsonOption, argument, minute, option
 from monitor.cli.views.printing import echo, echo_answer, echo_json, echo_table
 from monitor.domain.errors import InputRefused
+from monitor.domain.extras import needs_extra
 from monitor.domain.people import Role, annotator_name, similar_name
 from monitor.presentation.numbers import plural
 
@@ -34,7 +35,8 @@ def add(
     The token is shown only once, because the store has only its hash. To replace a lost token,
     remove and add the user. A labeler answers, a viewer sees the status pages, an admin does both.
     """
-    from monitor.storage.pages import accounts, people_store
+    with needs_extra("serve", "pr-monitor users add"):
+        from monitor.storage.pages import accounts, people_store
 
     token = accounts.new_token()
     with _writing(name, config) as work:

@@ -14,12 +14,12 @@ from fastapi import FastAPI, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import PlainTextResponse, Response
 
-from monitor.service.web.metrics import CONTENT_TYPE
 from monitor.service.web.server import is_ours
 
 if TYPE_CHECKING:
     from fastapi.telemetry import TelemetryConfig
 
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"  # of the metrics
 AT_ONCE = 8  # Requests that may ask the store; watchers ask one after the other
 
 _HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}

@@ -13,11 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
-
-from prometheus_client import CollectorRegistry, Metric, generate_latest
-from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.parser import text_string_to_metric_families
+from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import ConfigRefused, MonitorError, TryLater
 from monitor.domain.report import Attention
@@ -27,12 +23,14 @@ from monitor.storage.database import Database
 from monitor.storage.overview import attention_store
 from monitor.storage.overview.fleet_store import FleetState, read_fleet
 
+if TYPE_CHECKING:
+    from prometheus_client import Metric
+
 _READABLE = 0o644  # the exporter is another user
 
 
 PREFIX = "pr_monitor_"
 _LAST_SUCCESS = f"{PREFIX}last_success_timestamp_seconds"
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +70,8 @@ def exposition(database: Database, monitors: Collection[str], own: Own, now: dat
             *_effects(fleet, now),
             *_attention(attention, monitors),
         ]
+    from prometheus_client import CollectorRegistry, generate_latest  # noqa: PLC0415  an extra
+
     # A registry of its own: the process-wide one may hold what other libraries count.
     registry = CollectorRegistry()
     registry.register(_CollectedMetrics(families))
@@ -90,6 +90,8 @@ class _CollectedMetrics:
 
 def _gauge(name: str, text: str, values: Mapping[Any, float], *labels: str) -> Metric:
     """Give the values of a metric by the tuples of its labels, or by its one label."""
+    from prometheus_client.core import GaugeMetricFamily  # noqa: PLC0415  as above
+
     gauge = GaugeMetricFamily(PREFIX + name, text, labels=labels)
     for key in sorted(values):
         gauge.add_metric([key] if isinstance(key, str) else key, values[key])
@@ -217,6 +219,8 @@ def write_textfile(path: Path, text: str) -> None:
 
 def last_success(path: Path) -> datetime | None:
     """Read from the file of an earlier pass when one last ended well; None if it does not say."""
+    from prometheus_client.parser import text_string_to_metric_families  # noqa: PLC0415  as above
+
     try:
         text = path.read_text(encoding="utf-8")
         families = list(text_string_to_metric_families(text))
