@@ -284,17 +284,6 @@ estimates = define_table(
     *optional(Float, "bound_low", "bound_high"),
 )
 
-segment_sizes = define_table(
-    "segment_sizes",
-    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
-    *_stratum(
-        Column("segment", String(200), primary_key=True),
-        Column("value", String(100), primary_key=True),
-    ),
-    *required(BigInteger, "size"),
-    comment="Items of each stratum by the values of the segment columns.",
-)
-
 round_parts = define_table(
     "round_parts",
     *_version(),
@@ -395,14 +384,6 @@ concerns = define_table(
     Column("sentence", Text, nullable=False),
     Column("noted_at", UtcDateTime, nullable=False),
     comment="What about a round needs somebody's attention, though it goes on.",
-)
-
-challenger_sizes = define_table(
-    "challenger_sizes",
-    Column("round_id", ForeignKey("rounds.id"), primary_key=True),
-    *_stratum(),
-    *required(BigInteger, "flagged", "undecided"),
-    comment="Items of each stratum that the challenger flags, and on which it made no decision.",
 )
 
 planned_margins = define_table(

@@ -241,7 +241,7 @@ class Scene:
     def part(self, number, name, version=None):
         """What a part counted of a version of a round, or of its newest; None if nothing."""
         found = self.round(number)
-        which = (found.id, version or found.version, name)
+        which = (found.id, found.version if version is None else version, name)
         keys = round_parts.c["round_id", "version", "name"]
         query = select(round_parts.c.counts).where(tuple_(*keys) == which)
         return self.read(lambda connection: connection.scalar(query))

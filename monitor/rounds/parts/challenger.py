@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from monitor.domain.challenger import Challenger, ChallengerRow, ComparedMetric, ComparisonRow
+from monitor.domain.model import Frame
 from monitor.domain.setting_types import ends_of
 from monitor.domain.settings import CREDIBLE_LEVEL, RoundSettings
 from monitor.presentation.challenger import FEW_LABELS, NOT_READ, undecided_reason
@@ -17,19 +19,32 @@ from monitor.stats.estimation.grouped_cells import RoundItems
 from monitor.stats.estimation.paired import Comparison, PairedMetric
 from monitor.stats.estimation.summed_windows import compare_windows
 from monitor.storage.labels.round_labels import RoundLabels, count_labels
-from monitor.storage.results import challenger_store
-from monitor.storage.results.challenger_store import ChallengedStratum
 from monitor.storage.results.part_store import PastCounts
 from monitor.storage.rounds.round_store import Round
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    Strata = Sequence[ChallengedStratum]
 
 MOST_ROUNDS = 10_000  # as good as all of a history
 _DRAWS = 2**12
 """Half of those of `pr-monitor compare`: late labels compare in all rounds after theirs again."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChallengedStratum:
+    """A stratum of a round by what the challenger decided: items, and labels as (passed, flagged).
+
+    ``undecided`` are items on which it made no decision, and so does not flag.
+    """
+
+    stratum: str
+    flagged: bool
+    size: int
+    challenged: int
+    undecided: int
+    planned: int
+    labeled: tuple[int, int] = (0, 0)
+    positive: tuple[int, int] = (0, 0)
+
+
+Strata: TypeAlias = Sequence[ChallengedStratum]
 
 
 class ChallengerPart(ReportPart):
@@ -43,9 +58,13 @@ class ChallengerPart(ReportPart):
         """Whether the round has a challenger."""
         return round_.settings.challenger is not None
 
-    def read_drawn(self, connection: Connection, round_ids: Sequence[int]) -> Mapping[int, Any]:
-        """Read what the challenger decided in each stratum."""
-        return challenger_store.read_sizes(connection, round_ids)
+    def drawn(self, frame: Frame) -> Any:
+        """Count what the challenger decided in each stratum; None if that was not read."""
+        return [
+            [part.stratum.name, part.challenged.flagged, part.challenged.undecided]
+            for part in frame.strata
+            if part.challenged is not None
+        ] or None
 
     def counts(self, counted: LabeledRound) -> Any:
         """Count labels by stratum and decision; None if the challenger was not read."""
@@ -55,14 +74,16 @@ class ChallengerPart(ReportPart):
             ((item.stratum, bool(item.challenged)), positive)
             for item, positive in counted.labels.usable()
         )
-        of_both = [
-            [labels.get((part[0], flags), (0, 0)) for flags in (False, True)]
-            for part in counted.drawn
-        ]
-        return [
-            [*part, *map(list, zip(*both, strict=True))]
-            for part, both in zip(counted.drawn, of_both, strict=True)
-        ]
+        decided = {name: counts for name, *counts in counted.drawn}
+        result = []
+        for part in counted.labels.strata:
+            name, flagged = part.stratum.name, part.stratum.flagged
+            if name in decided:
+                both = [labels.get((name, flags), (0, 0)) for flags in (False, True)]
+                labeled, positive = map(list, zip(*both, strict=True))
+                row = [name, flagged, part.size, *decided[name], part.planned, labeled, positive]
+                result.append(row)
+        return result
 
     def fields(self, version: ReportedVersion) -> dict[str, Any]:
         """Compare on this round; late labels compare again in all rounds after theirs."""

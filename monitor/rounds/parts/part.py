@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from monitor.domain.model import Frame
 from monitor.domain.report import NoticeRow
 from monitor.rounds.estimation.label_errors import CheckedLabels
 from monitor.rounds.estimation.tally import Counted
@@ -15,15 +16,12 @@ from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.results.part_store import PastCounts
 from monitor.storage.rounds.round_store import Round
 
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
 
 @dataclass(frozen=True, slots=True)
 class LabeledRound:
     """A round whose labels a part counts.
 
-    drawn: What the part read of the draw (`ReportPart.read_drawn`).
+    drawn: What the part counted of the window (`ReportPart.drawn`).
     stored: What it counted for the version before; None before the first.
     recurring: Items that an earlier round asked about, which are no evidence.
     is_restated: Whether people changed the labels who may know the results.
@@ -41,7 +39,7 @@ class LabeledRound:
 class ReportedVersion:
     """A version of a round whose report a part adds to.
 
-    drawn: What the part read of the draw, if labels changed.
+    drawn: What the part counted of the window.
     counts: What the part counts of it.
     earlier: The same of the rounds before it, `ReportPart.reach` of them in slot order.
     repeated: The fields `ReportPart.repeats` of the version before, if no label changed since.
@@ -75,9 +73,9 @@ class ReportPart:
         """Whether a round may have this part."""
         return True
 
-    def read_drawn(self, connection: Connection, round_ids: Sequence[int]) -> Mapping[int, Any]:  # noqa: ARG002
-        """Read what counting needs of the draw, by round."""
-        return {}
+    def drawn(self, frame: Frame) -> Any:  # noqa: ARG002
+        """Count what later versions need of the drawn window, as JSON; None if nothing."""
+        return None
 
     def counts(self, counted: LabeledRound) -> Any:  # noqa: ARG002
         """Count labels, as JSON; None if there is nothing to store."""

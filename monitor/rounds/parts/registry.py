@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from monitor.domain.model import Frame
 from monitor.domain.report import NoticeRow
 from monitor.rounds.estimation.types import Estimates, HistoryBatch
 from monitor.rounds.parts.agreement import AgreementPart
@@ -53,9 +54,11 @@ def version_parts(
     """Compute the parts of each affected round, by round; ``restated`` are restated now."""
     frozen = {*restated, *(version.round_id for version in batch.restated if version.own)}
     with database.read() as connection:
-        estimated = [each.round.id for each in batch.affected if each.round.estimated_version]
+        rounds = [member.round for member in batch.affected]
+        estimated = [round_.id for round_ in rounds if round_.estimated_version]
         stored = part_store.read_counts(connection, estimated) if estimated else {}
-        read = [_PartOfBatch.read(connection, part, batch, stored, frozen) for part in PARTS]
+        drawn = part_store.read_drawn(connection, [each.id for each in rounds if each.is_changed])
+        read = [_PartOfBatch.read(connection, part, batch, drawn, stored, frozen) for part in PARTS]
     # Computed after the transaction: curves take seconds.
     result = {member.round.id: VersionParts() for member in batch.affected}
     for of_part in read:
@@ -67,15 +70,21 @@ def version_parts(
 def have_other_counts(connection: Connection, round_: Round, labels: RoundLabels) -> bool:
     """Whether the labels as they are now give other counts than the last version stored."""
     stored = part_store.read_counts(connection, [round_.id]).get(round_.id, {})
+    drawn = part_store.read_drawn(connection, [round_.id]).get(round_.id, {})
     for part in PARTS:
         now = None
         if part.applies(round_, labels):
-            drawn = part.read_drawn(connection, [round_.id]).get(round_.id)
-            before = stored.get(part.name)
-            now = part.counts(LabeledRound(round_, labels, drawn, before, frozenset(), False))
+            of_draw, before = drawn.get(part.name), stored.get(part.name)
+            now = part.counts(LabeledRound(round_, labels, of_draw, before, frozenset(), False))
         if part.differs(round_, now, stored.get(part.name)):
             return True
     return False
+
+
+def drawn_counts(frame: Frame) -> dict[str, Any]:
+    """Return what parts count of a drawn window, by part."""
+    counts = {part.name: part.drawn(frame) for part in PARTS}
+    return {name: of_part for name, of_part in counts.items() if of_part is not None}
 
 
 def closing_concerns(
@@ -105,6 +114,7 @@ class _PartOfBatch:
         connection: Connection,
         part: ReportPart,
         batch: HistoryBatch,
+        drawn: Mapping[int, Mapping[str, Any]],
         stored: Mapping[int, Mapping[str, Any]],
         frozen: Collection[int],
     ) -> _PartOfBatch:
@@ -115,7 +125,7 @@ class _PartOfBatch:
             if part.applies(member.round, batch.labels[member.round.id])
         ]
         changed = [round_ for round_ in rounds if round_.is_changed]
-        drawn = part.read_drawn(connection, [each.id for each in changed]) if changed else {}
+        of_draw = {each: of[part.name] for each, of in drawn.items() if part.name in of}
         counts = {
             each: of[part.name]
             for each, of in stored.items()
@@ -126,7 +136,7 @@ class _PartOfBatch:
             counted = LabeledRound(
                 round_,
                 batch.labels[round_.id],
-                drawn.get(round_.id),
+                of_draw.get(round_.id),
                 stored.get(round_.id, {}).get(part.name),
                 batch.recurring[round_.id],
                 round_.id in frozen,
@@ -139,7 +149,7 @@ class _PartOfBatch:
             for name in part.repeats
             if unchanged
         }
-        return cls(part, drawn, counts, [past.get(each) for each in before], repeated)
+        return cls(part, of_draw, counts, [past.get(each) for each in before], repeated)
 
     def add_to(
         self, parts: VersionParts, batch: HistoryBatch, index: int, estimates: Estimates

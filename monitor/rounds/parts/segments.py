@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from monitor.domain.labels import corrected_evidence_label, evidence_label
-from monitor.domain.model import Answer
+from monitor.domain.model import Answer, Frame
 from monitor.domain.report import (
     ErrorCount,
     NoticeRow,
@@ -35,13 +35,10 @@ from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.estimation.segment_labels import more_labels
 from monitor.stats.estimation.segments import SEGMENT_POINTS, segment_estimates
 from monitor.storage.labels.round_labels import RoundLabels, count_labels
-from monitor.storage.results import segment_store
 from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples.frame_store import StratumTally
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from monitor.stats.core.arrays import Bools, Floats, Ints
 
 METRICS = ("precision", "recall")
@@ -87,9 +84,14 @@ class SegmentsPart(ReportPart):
         drawn = any(item.segments for item in labels.items)
         return drawn or any(cell.segment for cell in labels.census)
 
-    def read_drawn(self, connection: Connection, round_ids: Sequence[int]) -> Mapping[int, Any]:
-        """Read how many items each segment has in each stratum."""
-        return segment_store.read_sizes(connection, round_ids)
+    def drawn(self, frame: Frame) -> Any:
+        """Count the items of each segment in each stratum."""
+        return [
+            [part.stratum.name, segment, value, size]
+            for part in frame.strata
+            for segment, sizes in zip(frame.segment_columns, part.segments, strict=True)
+            for value, size in sizes.items()
+        ] or None
 
     def counts(self, counted: LabeledRound) -> Any:
         """Count labels by stratum and segment, where there are any."""
@@ -104,7 +106,7 @@ class SegmentsPart(ReportPart):
         if "segments" in version.repeated:
             return {"segments": version.repeated["segments"]}
         round_, strata = version.member.round, version.labels.strata
-        cells = segment_cells(version.counts, version.drawn or {}, strata)
+        cells = segment_cells(version.counts, version.drawn or (), strata)
         rows = segment_rows(cells, strata, round_.settings, seed=round_.sobol_seed)
         return {
             "segments": sorted(
@@ -114,14 +116,15 @@ class SegmentsPart(ReportPart):
 
 
 def segment_cells(
-    counts: Sequence[Any], sizes: Mapping[Any, int], strata: Sequence[StratumTally]
+    counts: Sequence[Any], drawn: Sequence[Any], strata: Sequence[StratumTally]
 ) -> list[SegmentCell]:
     """Lay out what was counted of each segment, those without labels included."""
     labels = {tuple(cell): (labeled, positive) for *cell, labeled, positive in counts}
     flagged = {part.stratum.name: part.stratum.flagged for part in strata}
     return [
-        SegmentCell(cell[0], flagged[cell[0]], cell[1], cell[2], size, *labels.get(cell, (0, 0)))
-        for cell, size in sorted(sizes.items())
+        SegmentCell(name, flagged[name], segment, value, size, *labels.get(cell, (0, 0)))
+        for name, segment, value, size in sorted(drawn)
+        for cell in [(name, segment, value)]
     ]
 
 

@@ -21,6 +21,7 @@ from monitor.presentation.moves import drawn_reason
 from monitor.presentation.reasons import plan_note
 from monitor.rounds.censuses import first_censuses
 from monitor.rounds.context import MonitorContext, waits_until
+from monitor.rounds.parts.registry import drawn_counts
 from monitor.rounds.reporting.concerns import note
 from monitor.rounds.reporting.enqueue import enqueue_abandoned
 from monitor.rounds.sampling.baseline import check_baseline
@@ -40,7 +41,7 @@ from monitor.stats.design.prior import PriorRates
 from monitor.stats.detection.alternatives import check_testable
 from monitor.stats.detection.half_space import LimitCannotBeTested
 from monitor.storage.labels import census_store
-from monitor.storage.results import challenger_store, segment_store
+from monitor.storage.results import part_store
 from monitor.storage.rounds import round_claims, round_transitions
 from monitor.storage.rounds.round_claims import Claim
 from monitor.storage.rounds.round_store import Round
@@ -156,8 +157,8 @@ def _write_sample(
         )
         for part, census in censuses.items():
             census_store.write_census(connection, round_.id, part, census, now)
-        segment_store.write_sizes(connection, round_.id, frame)
-        challenger_store.write_sizes(connection, round_.id, frame)
+        drawn = {(round_.id, part_store.DRAWN): drawn_counts(frame)}
+        part_store.write_counts(connection, drawn)
         frame_store.write_margins(connection, round_.id, plan.margins)
         round_transitions.move(
             connection,

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Select, select
 
-from monitor.storage.database import in_chunks, insert_all
+from monitor.storage.database import chunks, in_chunks, insert_all
 from monitor.storage.queries import VersionId, is_latest, version_rows
 from monitor.storage.tables import round_parts, rounds
+
+DRAWN = 0
+"""The version of what is counted when a round is drawn."""
 
 
 class PastCounts(NamedTuple):
@@ -30,18 +33,26 @@ def write_counts(connection: Connection, counted: Mapping[VersionId, Mapping[str
 
 def read_counts(connection: Connection, round_ids: Sequence[int]) -> dict[int, dict[str, Any]]:
     """Read what parts counted of the latest versions of some rounds, by round and part."""
-    return in_chunks(connection, round_ids, _counts)
+    return _read(connection, round_ids, _COUNTS.join(rounds, is_latest(round_parts)))
 
 
-def _counts(connection: Connection, round_ids: Sequence[int]) -> dict[int, dict[str, Any]]:
-    query = (
-        select(*round_parts.c["round_id", "name", "counts"])
-        .join(rounds, is_latest(round_parts))
-        .where(round_parts.c.round_id.in_(round_ids))
-    )
+def read_drawn(connection: Connection, round_ids: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """Read what parts counted of some rounds when they were drawn, by round and part."""
+    return _read(connection, round_ids, _COUNTS.where(round_parts.c.version == DRAWN))
+
+
+_COUNTS = select(*round_parts.c["round_id", "name", "counts"])
+
+
+def _read(
+    connection: Connection, round_ids: Sequence[int], query: Select[Any]
+) -> dict[int, dict[str, Any]]:
     result: dict[int, dict[str, Any]] = {}
-    for round_id, name, counts in connection.execute(query):
-        result.setdefault(round_id, {})[name] = counts
+    for ids in chunks(round_ids):
+        for round_id, name, counts in connection.execute(
+            query.where(round_parts.c.round_id.in_(ids))
+        ):
+            result.setdefault(round_id, {})[name] = counts
     return result
 
 

@@ -21,7 +21,7 @@ from monitor.storage.tables import label_events, metadata, round_events, rounds
 
 _WITHDRAWN = [
     *("concerns", "planned_margins", "provisionals", "round_issues", "tasks", "payloads", "items"),
-    *("censuses", "segment_sizes", "challenger_sizes", "strata"),
+    *("censuses", "round_parts", "strata"),
 ]
 """Tables that hold what was drawn and noted; each before those that it refers to."""
 _FORGOTTEN = [

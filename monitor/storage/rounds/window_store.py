@@ -9,8 +9,7 @@ from datetime import datetime
 from sqlalchemy import Connection, case, func, select
 
 from monitor.domain.model import Window
-from monitor.storage.queries import by_first
-from monitor.storage.tables import histories, rounds, segment_sizes, strata
+from monitor.storage.tables import histories, round_parts, rounds, strata
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +46,14 @@ def segment_totals(
     connection: Connection, round_ids: Sequence[int]
 ) -> dict[int, dict[tuple[str, str] | None, int]]:
     """Read how many items of some rounds have each value of each segment column."""
-    columns = segment_sizes.c["round_id", "segment", "value"]
-    of_rounds = segment_sizes.c.round_id.in_(round_ids)
-    query = select(*columns, func.sum(segment_sizes.c.size)).where(of_rounds).group_by(*columns)
-    read = by_first(connection, query)
-    return {each: {tuple(of): int(items) for *of, items in rows} for each, rows in read.items()}
+    of_draw = (round_parts.c.name == "segments") & (round_parts.c.version == 0)
+    query = select(*round_parts.c["round_id", "counts"]).where(of_draw)
+    totals: dict[int, dict[tuple[str, str] | None, int]] = {}
+    for round_id, cells in connection.execute(query.where(round_parts.c.round_id.in_(round_ids))):
+        of_round = totals.setdefault(round_id, {})
+        for _, segment, value, size in cells:
+            of_round[segment, value] = of_round.get((segment, value), 0) + size
+    return totals
 
 
 def flagged_sizes(

@@ -10,7 +10,6 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.segment_labels import more_labels
 from monitor.stats.estimation.segments import SEGMENT_POINTS, segment_estimates
-from monitor.storage.results import segment_store
 from tests.rounds.played import played
 from tests.rounds.scene import WEEK, segmented
 
@@ -39,9 +38,9 @@ def closed(scene, number=1):
 
 
 def cells_of(scene, found):
-    sizes = scene.read(segment_store.read_sizes, [found.id])[found.id]
+    drawn = scene.part(found.number, "segments", version=0)
     strata = scene.labels(found.number).strata
-    return segment_cells(scene.part(found.number, "segments", found.version), sizes, strata)
+    return segment_cells(scene.part(found.number, "segments", found.version), drawn, strata)
 
 
 def rows_of(scene, found):
