@@ -20,15 +20,24 @@ from monitor.domain.adapters import LabelerSite
 from monitor.domain.block import Block
 from monitor.domain.errors import ConfigRefused, SettingRefused
 from monitor.domain.label_parts import ROLE, AssignedLabeler, parts_of, role_of
-from monitor.domain.model import LOG, MLFLOW, EffectKind
+from monitor.domain.model import ANSWERS, LOG, MLFLOW, EffectKind
 from monitor.domain.notice import Notice
-from monitor.domain.ports import Checkable, Clock, EffectHandler, Labeler, Source, utc_now
+from monitor.domain.ports import (
+    Checkable,
+    Clock,
+    EffectHandler,
+    Labeler,
+    Source,
+    TakesAnswers,
+    utc_now,
+)
 from monitor.domain.settings import Labeling, RoundSettings
 from monitor.hooks.context import HookContext, Link
 from monitor.hooks.log import LogHandler, LogSettings
 from monitor.labeling.column import ColumnLabeler
 from monitor.labeling.files import FilesLabeler
 from monitor.labeling.page import PageLabeler
+from monitor.rounds.answers import AnswersHandler
 from monitor.rounds.context import MonitorContext, SettledWindows
 from monitor.storage.database import Database
 from monitor.storage.outbox import effect_admin
@@ -95,14 +104,18 @@ def build(
     aliases = MlflowAliases(config.mlflow, config.folder)
     runs = MlflowRuns(config.mlflow, config.folder)
     settled: defaultdict[str, SettledWindows] = defaultdict(SettledWindows)
+    monitors = tuple(
+        _context(config, monitor, database, clock, runs, aliases, settled)
+        for monitor in config.monitors
+    )
+    by_name = {context.settings.name: context for context in monitors}
+    takes_answers = any(isinstance(context.source, TakesAnswers) for context in monitors)
+    answers = {ANSWERS: AnswersHandler(database, by_name)} if takes_answers else {}
     return Application(
         config=config,
         database=database,
-        monitors=tuple(
-            _context(config, monitor, database, clock, runs, aliases, settled)
-            for monitor in config.monitors
-        ),
-        handlers=_handlers(config, clock, link),
+        monitors=monitors,
+        handlers=_handlers(config, clock, link) | answers,
         clock=clock,
         link=link,
     )

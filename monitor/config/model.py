@@ -35,6 +35,7 @@ from monitor.domain.block import Block
 from monitor.domain.errors import ConfigRefused, SettingRefused
 from monitor.domain.judge import Judge
 from monitor.domain.masking import one_at
+from monitor.domain.model import ANSWERS, LOG, MLFLOW
 from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.setting_types import Settings
 from monitor.domain.settings import (
@@ -67,7 +68,7 @@ Name = Annotated[str, AfterValidator(_name)]
 
 
 def _not_a_sink(value: str) -> str:
-    if value in {"log", "mlflow"}:
+    if value in {LOG, MLFLOW, ANSWERS}:
         message = f"every monitor has a sink named {value} already; give the hook another name"
         raise ValueError(message)
     return value

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from pydantic import Field, PrivateAttr, SecretStr
 
@@ -69,6 +69,9 @@ class SourceSettings(Settings):
     timeout: Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(days=1))] = LIMIT
     grace: Annotated[Duration, Field(ge=timedelta(0))] | None = None
 
+    undecided: ClassVar[frozenset[str]] = frozenset({"timeout", "grace"})
+    """Settings that do not decide how rows are read."""
+
     _judge: Judge | None = PrivateAttr(default=None)
     _tracking_uri: str = PrivateAttr(default="")
 
@@ -80,14 +83,14 @@ class SourceSettings(Settings):
         """
         secrets = self._secrets()
         frozen = self.model_dump(
-            mode="json", exclude_unset=True, exclude={*secrets, *_UNFROZEN, "kind"}
+            mode="json", exclude_unset=True, exclude={*secrets, *self.undecided, "kind"}
         )
         digests = {name: _digest(getattr(self, name)) for name in sorted(secrets)}
         return {"kind": getattr(self, "kind", ""), **frozen, DIGESTS: digests}
 
     def unfrozen(self) -> dict[str, Any]:
         """Return the settings that no round keeps; each is read as the config has it."""
-        names = self._secrets() | _UNFROZEN
+        names = self._secrets() | self.undecided
         return {name: getattr(self, name) for name in self.model_fields_set & names}
 
     def _secrets(self) -> set[str]:
@@ -150,9 +153,6 @@ class SourceSettings(Settings):
 
 DIGESTS = "digests"
 """Key of the digests in `SourceSettings.own`."""
-
-
-_UNFROZEN = {"timeout", "grace"}  # They do not decide how rows are read
 
 
 def _holds_secret(value: object) -> bool:

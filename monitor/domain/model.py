@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from monitor.domain.shown import Shown
 
-MLFLOW, LOG = "mlflow", "log"
+MLFLOW, LOG, ANSWERS = "mlflow", "log", "answers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,6 +380,7 @@ class EffectKind(StrEnum):
     MODEL_TAGS = "model_tags"
     CLASS_AVERAGES = "class_averages"
     NOTICE = "notice"
+    ANSWERS = "answers"
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,6 +168,23 @@ class TimesPredictions(Protocol):
 
 
 @runtime_checkable
+class TakesAnswers(Protocol):
+    """A source that may store what people answer beside its predictions."""
+
+    @property
+    def takes_answers(self) -> bool:
+        """Whether it does so by its settings."""
+
+    def put_answers(
+        self, monitor: str, round_key: str, answers: Mapping[str, Mapping[str, bool]]
+    ) -> None:
+        """Store the answers to some items of a round, by item and annotator, and delete others.
+
+        Safe to repeat: what is stored already stays. Raises as `Source.scan` does.
+        """
+
+
+@runtime_checkable
 class ExcludesRows(Protocol):
     """A source that may leave out rows by the values of some columns."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from monitor.domain.model import LOG, MLFLOW, WaitingSink
+from monitor.domain.model import ANSWERS, LOG, MLFLOW, WaitingSink
 from monitor.presentation.numbers import minute_text, plural
 
 INTERRUPTED = "the process that delivered it ended, or hung, before it was done"
@@ -17,7 +17,7 @@ def sink_name(sink: str) -> str:
     >>> sink_name("mlflow"), sink_name("ops")
     ('MLflow', 'hook ops')
     """
-    return {MLFLOW: "MLflow", LOG: "the log"}.get(sink, f"hook {sink}")
+    return {MLFLOW: "MLflow", LOG: "the log", ANSWERS: "the source"}.get(sink, f"hook {sink}")
 
 
 def waiting_sentence(waiting: WaitingSink) -> str:

@@ -15,6 +15,7 @@ from monitor.domain.slots import slots_of_windows, window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import DRAW_INTERRUPTED
 from monitor.rounds import versions
+from monitor.rounds.answers import enqueue_answers
 from monitor.rounds.claims import claimed
 from monitor.rounds.classes import lost_windows, publish_classes, publish_lost
 from monitor.rounds.closing import close_if_due, read_labeling_state, retried
@@ -58,6 +59,7 @@ def run(context: MonitorContext) -> None:
     for round_ in interrupted:
         obstacles += _advance(context, [round_])
     obstacles += _publish_lost(context)
+    obstacles.append(_error_of(partial(enqueue_answers, context)))
     raise_gravest(obstacles)
 
 

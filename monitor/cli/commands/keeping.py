@@ -70,8 +70,9 @@ def forget(
     """Delete what people were shown of one item, for good.
 
     Deletes it in every round: from the store, from task files and completed copies, with their
-    notes, and from MLflow's review view. Labels, counts and estimates stay, and each round records
-    the deletion, without the text. Runs in MLflow and hooks never had the text.
+    notes, and from MLflow's review view. Feedback on MLflow's traces is deleted at the next
+    delivery. Labels, counts and estimates stay, and each round records the deletion, without the
+    text. Runs in MLflow and hooks never had the text.
     """
     from monitor.storage import sqlite_file
 
@@ -115,20 +116,23 @@ def _forgotten(application: Application, item: str, monitor: str | None) -> list
             "that source.columns.id names"
         )
         raise InputRefused(message)
+    contexts = {context.settings.name: context for context in application.monitors}
     return [
         forget_item(
-            application.database, round_, item, _labelers(application, round_), application.clock
+            application.database,
+            round_,
+            item,
+            [] if context is None else _labelers(context, round_),
+            application.clock,
+            source=None if context is None else context.of_round(round_.settings).source,
         )
         for round_ in rounds
+        for context in (contexts.get(round_.monitor),)
     ]
 
 
-def _labelers(application: Application, round_: Round) -> Sequence[Labeler]:
-    contexts = [
-        context for context in application.monitors if context.settings.name == round_.monitor
-    ]
-    assigned = contexts[0].labelers_of(round_.settings) if contexts else ()
-    return [one.labeler for one in assigned]
+def _labelers(context: MonitorContext, round_: Round) -> Sequence[Labeler]:
+    return [one.labeler for one in context.labelers_of(round_.settings)]
 
 
 def _echo_forgotten(item: str, freed: Sequence[ForgottenItem], out_of_reach: Sequence[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -32,12 +32,18 @@ class TracesSettings(TableSettings):
     each span of that name is an item; without it, each trace, by its root span. Values are read
     from the paths in ``columns``. An assessment is read if a model or code gave it, the newest
     valid one of a name; what people say is a label.
+
+    Answers of the labeling page are stored on the traces as feedback. ``answers`` is its name, the
+    monitor's if not given; with ``false`` nothing is stored.
     """
+
+    undecided: ClassVar[frozenset[str]] = TableSettings.undecided | {"answers"}
 
     kind: Literal["mlflow_traces"] = "mlflow_traces"
     experiment: Annotated[str, Field(min_length=1)]
     span: Annotated[str, Field(min_length=1)] | None = None
     columns: TraceColumns
+    answers: Annotated[str, Field(min_length=1, max_length=250)] | Literal[False] | None = None
 
     @model_validator(mode="after")
     def _paths_are_paths(self) -> TracesSettings:

@@ -21,6 +21,7 @@ from monitor.files.engine import session
 from monitor.files.relations import OpenTable
 from monitor.files.sqlite_address import absolute_address
 from monitor.plugins.mlflow_traces.counting import WindowCount
+from monitor.plugins.mlflow_traces.feedback import FeedbackOf, FeedbackWriter
 from monitor.plugins.mlflow_traces.paths import split_item
 from monitor.plugins.mlflow_traces.reading import TraceReader
 from monitor.plugins.mlflow_traces.settings import TracesSettings
@@ -64,6 +65,7 @@ class TracesSource(EngineSource):
     ) -> None:
         super().__init__(settings, base_folder)
         uri = absolute_address(settings.tracking_uri, Path(base_folder))
+        self.uri = uri
         self.reader = TraceReader(uri, settings.experiment, settings.timeout)
         self.location = self.place = self.reader.location
         self.whole_location = repr((uri, settings.experiment))
@@ -106,6 +108,20 @@ class TracesSource(EngineSource):
     def prediction_times(self, ids: Sequence[str], window: Window) -> Mapping[str, datetime]:
         """Return the time of each item that still exists."""
         return EngineSource.prediction_times(self._of(ids), ids, window)
+
+    @property
+    def takes_answers(self) -> bool:
+        """Whether answers of people are stored on the traces."""
+        return self.settings.answers is not False
+
+    def put_answers(
+        self, monitor: str, round_key: str, answers: Mapping[str, Mapping[str, bool]]
+    ) -> None:
+        """Store answers on the traces as feedback of people; repeated calls change nothing."""
+        named = self.settings.answers or monitor
+        FeedbackWriter(self.reader, self.uri, self.settings.timeout).settle(
+            FeedbackOf(named, monitor, round_key), answers
+        )
 
     def span(self) -> tuple[datetime, datetime] | None:
         """Return the earliest and latest time of a trace, or None if there are none."""

@@ -11,9 +11,10 @@ import structlog
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import MonitorError, StoppedByBug, TryLater, gravest_of
 from monitor.domain.model import Collected, Task
-from monitor.domain.ports import AsksQuestion, Clock, Labeler
+from monitor.domain.ports import AsksQuestion, Clock, Labeler, Source
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import forgotten_item_reason
+from monitor.rounds.answers import enqueue_forgotten
 from monitor.rounds.claims import claimed
 from monitor.rounds.context import MonitorContext
 from monitor.storage.database import Database
@@ -225,11 +226,18 @@ class ForgottenItem:
 
 
 def forget_item(
-    database: Database, round_: Round, item_id: str, labelers: Sequence[Labeler], clock: Clock
+    database: Database,
+    round_: Round,
+    item_id: str,
+    labelers: Sequence[Labeler],
+    clock: Clock,
+    *,
+    source: Source | None = None,
 ) -> ForgottenItem:
     """Delete what people were shown of an item in a round; its labels and counts stay.
 
-    ``labelers`` are the round's; none if the config no longer has the monitor. Safe to repeat.
+    ``labelers`` and ``source`` are the round's; none if the config no longer has the monitor. A
+    source that stores answers deletes those to the item at the next delivery. Safe to repeat.
     Raises `TryLater` if a worker is busy with the round.
     """
     # Under a claim, since a worker that hands out tasks would write the item into its file again.
@@ -242,6 +250,7 @@ def forget_item(
             )
             raise TryLater(message)
         with database.write() as connection:
+            enqueue_forgotten(connection, round_, item_id, source, clock())
             keys = payload_store.task_keys(connection, round_.id, item_id)
             deleted = payload_store.forget_item(connection, round_.id, item_id)
             deleted |= page_store.empty_tasks(connection, round_.name, keys)
