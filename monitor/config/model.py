@@ -209,6 +209,8 @@ FACTS: dict[str, Callable[[MonitorConfig], bool]] = {
     "released": lambda monitor: monitor._column("released") is not None,
     "source.kept_with": lambda monitor: getattr(monitor.source, "kept_with", None) is not None,
     "bands alone": lambda monitor: monitor.source.has_scores and monitor.sample.cells is None,
+    "source.columns.group": lambda monitor: monitor._column("group") is not None,
+    "labels counted whole": lambda monitor: bool(monitor.settings().round.counted_whole),
 }
 """What may hold of a monitor: that it has a setting, by its name, or something else."""
 
@@ -217,6 +219,7 @@ _NO_SCORE = (
     "source.columns.score"
 )
 _NO_JUDGE = "the monitor has no judge whose rate could be limited"
+_NO_GROUPS = "evidence on a judge takes items for independent; remove the limit, or the group"
 
 EXCLUSIONS = {
     ("sample.bands", "no score"): _NO_SCORE.format("bands"),
@@ -230,6 +233,12 @@ EXCLUSIONS = {
         "nobody is asked; write labeling as {flagged: ..., passed: ..., checks: ...}: this "
         'column under both classes, and {kind: page, question: "..."} under checks'
     ),
+    ("source.columns.group", "labels counted whole"): (
+        "labels of a class that are all counted have no groups; draw its items (another labeler), "
+        "or remove the group"
+    ),
+    ("limits.judge_tpr", "source.columns.group"): _NO_GROUPS,
+    ("limits.judge_fpr", "source.columns.group"): _NO_GROUPS,
     ("sample.max_labels", "another labeler"): (
         "all is for one labeler of kind column, whose labels cost nothing; give a number"
     ),

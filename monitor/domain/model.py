@@ -110,13 +110,15 @@ def _numbered(
 class Candidate:
     """A prediction that may be drawn; candidates come in the random order of the draw.
 
-    ``challenged`` is whether the challenger flags it; None if it made no decision.
+    ``challenged`` is whether the challenger flags it; None if it made no decision. ``group`` is
+    what it belongs to, such as its user; None if nothing is known.
     """
 
     id: str
     score: float | None
     segments: tuple[str, ...] = ()
     challenged: bool | None = None
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +224,7 @@ class Frame:
     notes: Mapping[str, int] = field(default_factory=dict)
     model_version: str | None = None
     segment_columns: tuple[str, ...] = ()
+    group_column: str | None = None
     unknown: Mapping[str, int] = field(default_factory=dict)
     other_verdicts: Mapping[str, int] = field(default_factory=dict)
     newest: datetime | None = None
@@ -272,6 +275,7 @@ class Item:
     predicted: bool
     segments: Mapping[str, str] = field(default_factory=dict)
     challenged: bool | None = None
+    group: str | None = None
 
 
 CHECK_SLOT = 0

@@ -377,7 +377,7 @@ class NoticeRow(Report):
 
     ``value``, by ``kind``: ``judge`` how many times as often it says yes, ``disagreement``
     Krippendorff's alpha, ``segment`` the odds ratio, ``provisional`` the share of the positive
-    labels that is known.
+    labels that is known, ``groups`` the larger design effect.
     """
 
     kind: str

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from monitor.domain.report import AgreementRow
 from monitor.presentation.numbers import range_text
 
@@ -12,6 +14,18 @@ def disagreement_sentence(row: AgreementRow, alpha: float) -> str:
         f"people label {row.disagreed} of {row.items} items differently (alpha "
         f"{alpha:.2f}; from 0.80 on labels are good to rely on, under 0.67 they are not): look "
         "at the instructions they are given, and at the items from labels export --disputed"
+    )
+
+
+def groups_sentence(worth: Mapping[str, tuple[int, float]]) -> str:
+    """Return the sentence that labels of groups are worth fewer independent ones, by class."""
+    parts = " and ".join(
+        f"{labels} {name} labels are worth {max(round(independent), 1)}"
+        for name, (labels, independent) in worth.items()
+    )
+    return (
+        f"items of one group (source.columns.group) are alike: for intervals of the rate {parts} "
+        "independent ones; labels from more groups narrow them"
     )
 
 

@@ -76,6 +76,7 @@ class FrameBuilder:
             window=self.window,
             strata=with_segments(strata, columns.segments),
             segment_columns=columns.segments,
+            group_column=columns.group,
             rows=rows + sum(untimed.values()),
             bad_rows={**untimed, **_bad_rows([*current, *unversioned]), **repeated},
             notes={

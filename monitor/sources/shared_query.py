@@ -43,10 +43,10 @@ from monitor.sources.sql_rows import (
 if TYPE_CHECKING:
     from monitor.sources.sql_rows import Leaf
 
-_SCORE, _DECISION, _CHANCE = "score", "challenged", "chance"
+_SCORE, _DECISION, _GROUP, _CHANCE = "score", "challenged", "group_name", "chance"
 _OWN = (
     *(_SCORE, "predicted", "score_text", "judged", _DECISION, "challenger_score"),
-    *("released", _CHANCE),
+    *("released", _GROUP, _CHANCE),
 )
 """Parts of a row that each monitor has of its own; all others are the same for all."""
 
@@ -108,8 +108,8 @@ class SharedQuery:
         """Take the rows whose md5 is below the bound of their stratum for any of the monitors.
 
         A row has md5 and id, its segments, then its bucket for each of them, its score for each,
-        and so what challengers decided and the probability of release. Most rows are above all
-        bounds, which is seen before they are put into strata.
+        and so what challengers decided, its group and the probability of release. Most rows are
+        above all bounds, which is seen before they are put into strata.
         """
         rows = self.rows(window)
         drawn = self.common.hashed(seed, rows.c.id)
@@ -118,7 +118,7 @@ class SharedQuery:
         greatest = of_each[0] if len(of_each) == 1 else greatest_of(*of_each)
         highest = max(bound for of in bounds for bound in of.values())
         below = [] if highest == ALL else [drawn < bound_of(highest)]
-        names = (_SCORE, _DECISION, _CHANCE)
+        names = (_SCORE, _DECISION, _GROUP, _CHANCE)
         return select(
             *(drawn.label("h"), rows.c.id, *(rows.c[name] for name in self.common.segments)),
             *(self.placed(rows, index, code_of).label(f"bucket_{index}") for index in self.indexes),

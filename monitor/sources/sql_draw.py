@@ -128,10 +128,9 @@ def _deal(rows: Iterable[Sequence[Any]], segments: int, draws: Sequence[Draw]) -
     for row in rows:
         md5, item_id, *values = row
         for index, draw in enumerate(draws, segments):
-            bucket, score, challenged, chance = values[index :: len(draws)]
+            bucket, score, *own = values[index :: len(draws)]
             if md5 < draw.bounds.get(bucket, ""):
-                carried = (*values[:segments], challenged, chance)
-                draw.add((bucket, md5, item_id, score, *carried))
+                draw.add((bucket, md5, item_id, score, *values[:segments], *own))
 
 
 def _values_of(
@@ -182,9 +181,9 @@ class Draw:
     def add(self, row: tuple[Any, ...]) -> None:
         """Take a row below the bound of its stratum.
 
-        It is bucket, md5, id, score, segments, what the challenger decided and the probability of
-        release. If rows have individual probabilities, thin them to the smallest one, using the
-        last digits of the md5 as the random number.
+        It is bucket, md5, id, score, segments, what the challenger decided, the group and the
+        probability of release. If rows have individual probabilities, thin them to the smallest
+        one, using the last digits of the md5 as the random number.
         """
         least = self._least.get(row[0])
         if least is None or _uniform(row[1]) < least / row[-1]:
@@ -282,6 +281,6 @@ def _check_md5(rows: Iterable[tuple[Any, ...]], seed: str, query: Query) -> None
 
 
 def _candidate(row: tuple[Any, ...]) -> Candidate:
-    _, _, item_id, score, *segments, challenged, _ = row
+    _, _, item_id, score, *segments, challenged, group, _ = row
     decided = None if challenged is None else bool(challenged)
-    return Candidate(item_id, score, tuple(segments), decided)
+    return Candidate(item_id, score, tuple(segments), decided, group)

@@ -164,6 +164,8 @@ class RowQuery:
             parts[name] = func.coalesce(start, literal(NO_VALUE, String()))
         if self.judge is not None:
             parts["judged"] = self._verdict(self.judge)
+        if columns.group is not None:
+            parts["group_name"] = func.nullif(_bare(self._value_text(columns.group)), "nan")
         if columns.released is not None:
             parts |= self._release(columns.released)
         if isinstance(self.settings.kept_with, str):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from monitor.sources.dialects import Dialect, Reading
 
 _MOST_TABLES = 20  # that an error names
-_ANY_TYPE = ("predicted", "model_version", "released")
+_ANY_TYPE = ("predicted", "model_version", "released", "group")
 _CASTED = "cast it where it is written, or in a view that you name as the table"
 
 

@@ -41,6 +41,10 @@ class Columns(Settings):
     ``segments`` names columns, such as a country or a client, for whose values precision and
     recall are shown by themselves; the 20 largest values of a window are shown separately.
 
+    ``group`` names what items belong together by, such as a user, a session or a campaign: the
+    intervals of the process and alerts then allow for items of one group that are alike. An item
+    without a value is a group by itself.
+
     ``released`` marks flagged items that were let through (1 or true, 0 or false), where the model
     prevents the outcome of all others, as of a blocked payment; ``source.released_with`` says how
     likely each was. Passed items need no mark.
@@ -54,6 +58,7 @@ class Columns(Settings):
     show: Show = ()
     segments: Annotated[tuple[str, ...], Field(max_length=10)] = ()
     released: str | None = None
+    group: str | None = None
 
     @model_validator(mode="after")
     def _segments_are_groups(self) -> Columns:
@@ -65,6 +70,17 @@ class Columns(Settings):
                 )
                 raise SettingRefused(setting="segments", why=message)
         _refuse_repeated(self.segments, "segments", "name each column once")
+        return self
+
+    @model_validator(mode="after")
+    def _groups_hold_items(self) -> Columns:
+        for name in ("id", "time", "score", "predicted", "model_version", "released"):
+            if self.group is not None and getattr(self, name) == self.group:
+                message = (
+                    f"{self.group!r} is the {name} column; a group is what several items belong "
+                    "to, such as a user or a campaign"
+                )
+                raise SettingRefused(setting="group", why=message)
         return self
 
     @model_validator(mode="after")

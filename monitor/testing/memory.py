@@ -48,8 +48,9 @@ class MemorySource:
     Each has ``id``, ``time`` (aware) and ``score`` or ``predicted`` or both; optionally
     ``model_version``. A row is flagged from a score of ``threshold`` on, without it where
     ``predicted`` is true. ``show`` names the values that labelers see, ``segments`` those by which
-    strata are counted too; ``challenger`` and ``judge`` each name a value that is true, false or
-    None. ``down`` makes every call fail as a source does that cannot be reached; ``scans`` counts.
+    strata are counted too, ``group`` what items belong to; ``challenger`` and ``judge`` each name a
+    value that is true, false or None. ``down`` makes every call fail as a source does that cannot
+    be reached; ``scans`` counts.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class MemorySource:
         threshold: float | None = None,
         show: Sequence[str] = (),
         segments: Sequence[str] = (),
+        group: str | None = None,
         challenger: str | None = None,
         judge: str | None = None,
     ) -> None:
@@ -66,6 +68,7 @@ class MemorySource:
         self.threshold = threshold
         self.shown = tuple(show)
         self.segments = tuple(segments)
+        self.group = group
         self.challenger = challenger
         self.judge = judge
         self.down = False
@@ -86,6 +89,7 @@ class MemorySource:
             window=window,
             strata=with_segments(parts, self.segments),
             segment_columns=self.segments,
+            group_column=self.group,
             rows=len(inside) + untimed,
             bad_rows={**bad, **({BadRow.NO_TIME: untimed} if untimed else {})},
             notes=_other_versions(inside, newest),
@@ -107,9 +111,10 @@ class MemorySource:
             elif row["id"] in taken:
                 bad[BadRow.DUPLICATE] += 1
             else:
+                group = None if self.group is None else row.get(self.group)
                 decision = None if self.challenger is None else row.get(self.challenger)
                 members[location].append(
-                    Candidate(row["id"], row.get("score"), self._values(row), decision)
+                    Candidate(row["id"], row.get("score"), self._values(row), decision, group)
                 )
                 taken.add(row["id"])
         return members, bad

@@ -46,6 +46,10 @@ WITH: dict[str, dict[str, Any]] = {
     "challenger": {
         "source": {**SOURCE, "challenger": {"name": "v8", "score": "new", "threshold": 0.5}}
     },
+    "source.columns.group": {"source": {**SOURCE, "columns": {**COLUMNS, "group": "user"}}},
+    "labels counted whole": {
+        "labeling": {"flagged": LABELS, "passed": {"kind": "page", "question": "Is it?"}}
+    },
     "released": {
         "source": {
             **SOURCE,

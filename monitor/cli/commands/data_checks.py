@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from monitor.cli.commands.group_checks import group_warnings
 from monitor.cli.commands.inverted_labels import inverted_warnings
 from monitor.domain.errors import LabelsRefused, SourceRefused
 from monitor.domain.model import BandEdges, Frame, Window
@@ -92,6 +93,7 @@ def check_source(context: MonitorContext) -> CheckResult:
         *version_change(context, frame),
         *sampling_questions(frame, settings, os.environ),
         *_version_warnings(frame),
+        *group_warnings(frame),
         *_where_warnings(context, window, is_empty=False),
         *_shown_warnings(context, frame),
     )

@@ -11,6 +11,7 @@ from monitor.domain.report import ReportedEstimate
 from monitor.domain.settings import Pooling
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation.estimate import estimate_round
+from monitor.rounds.estimation.groups import group_notices
 from monitor.rounds.estimation.history import (
     HistoryState,
     before_launch,
@@ -93,7 +94,8 @@ def _estimate(
         checked=batch.checked.get(member.round.id),
         arrived=arrived,
     )
-    return replace(estimate, notices=provisional_notices(arrived))
+    notices = [*provisional_notices(arrived), *group_notices(member.tally)]
+    return replace(estimate, notices=notices)
 
 
 def _with_stored_own_rows(

@@ -85,11 +85,15 @@ def _read(
 ) -> LimitEvidence:
     counts, missing = [each.counts for each in blocks], [each.missing for each in blocks]
     before = [each.counts for each in earlier]
-    *path, log_e = log_e_path_of_shares(limit, counts, rates, missing, before).tolist()
+    last = blocks[-1]
+    groups = last.groups if isinstance(last, Tally) else None
+    *path, log_e = log_e_path_of_shares(
+        limit, counts, rates, missing, before, groups=groups
+    ).tolist()
     return LimitEvidence(
         limit=side,
         log_e=tuple(log_e),
-        log_recovery=log_recovery_of_shares(limit, counts[-1], rates, missing[-1], before),
+        log_recovery=log_recovery_of_shares(limit, counts[-1], rates, missing[-1], before, groups),
         log_path=tuple(tuple(row) for row in path),
     )
 

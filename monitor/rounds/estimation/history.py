@@ -283,8 +283,8 @@ def labels_of_bands(rounds: Sequence[Counts]) -> list[PooledLabels]:
     return [
         PooledLabels(
             each.size,
-            each.labeled.astype(float),
-            each.positive.astype(float),
+            each.labeled / each.effects,
+            each.positive / each.effects,
             each.is_flagged,
             each.rows,
         )
@@ -305,7 +305,7 @@ def labels_of_classes(
     ... )
     >>> [found] = labels_of_classes([counts], counts, np.arange(4))
     >>> found.size, found.labeled.round(1), found.positive.round(1)
-    (array([ 160, 9840]), array([ 61.2, 578.1]), array([50.3,  4.9]))
+    (array([ 160, 9840]), array([ 57.4, 575.2]), array([47.2,  4.9]))
     """
     effective = class_labels(rounds, now, cells)
     size, classes = class_sizes(now), np.array([True, False])
@@ -326,14 +326,16 @@ def class_labels(
         labeled, positive = (
             np.stack([getattr(each, name) for each in rounds]) for name in ("labeled", "positive")
         )
-        return class_counts(now.size, labeled, positive, now.is_flagged, rows=now.rows)
+        effects = [each.group_effects for each in rounds]
+        whole = class_counts(now.size, labeled, positive, now.is_flagged, rows=now.rows)
+        return whole.over(effects)
     worth = []
     for each in rounds:
         items, items_now = (_of_cell(size, cells) for size in (each.size, now.size))
         own = np.where(items > 0, items_now * (each.size / np.maximum(items, 1)), now.size)
         columns = own, each.labeled, each.positive, each.is_flagged
         shares = CountedShares(each.size if each.rows is None else each.rows, cells)
-        worth.append(class_counts(*columns, shares, rows=now.rows))
+        worth.append(class_counts(*columns, shares, rows=now.rows).over(each.group_effects))
     return EffectiveCounts(
         np.stack([each.positive for each in worth]), np.stack([each.labeled for each in worth])
     )

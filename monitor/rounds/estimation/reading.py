@@ -10,6 +10,7 @@ from monitor.domain.label_parts import checks_of
 from monitor.domain.labels import corrected_evidence_label, evidence_label
 from monitor.domain.state import RoundState
 from monitor.rounds.context import MonitorContext
+from monitor.rounds.estimation.groups import in_groups, label_groups, past_labels_of_groups
 from monitor.rounds.estimation.label_errors import CHECKS, checked_labels
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.estimation.types import HistoryBatch, Member
@@ -50,6 +51,7 @@ def read_batch(
         changed_ids = [each.id for each in past if each.is_changed]
         changed = round_store.read_rounds(connection, changed_ids) if changed_ids else []
         labels = _read_labels(connection, [*changed, *rounds], rounds[0], round_labels)
+        of_groups = past_labels_of_groups(connection, past, labels)
         restated = read_restated(connection, monitor_id=this_round.monitor_id)
         unrestated = _read_unrestated(connection, restated)
         recurring = read_recurring(connection, rounds)
@@ -61,13 +63,13 @@ def read_batch(
     return HistoryBatch(
         store_id=store_id,
         history=history,
-        earlier=tuple(_earlier(each, labels) for each in past),
+        earlier=tuple(_earlier(each, {**of_groups, **labels}) for each in past),
         affected=tuple(
             Member(
                 round_,
                 _labeled_tally(labels[round_.id])
                 if round_.is_changed
-                else Tally(stored[round_.id]),
+                else Tally(stored[round_.id], label_groups(labels[round_.id])),
                 max(round_.version, round_.settings.shown_version) + 1,
             )
             for round_ in rounds
@@ -91,7 +93,7 @@ def read_batch(
 def _earlier(past: PastRound, labels: Mapping[int, RoundLabels]) -> PastRound:
     """Count an earlier round: as stored, or from its labels where they changed since."""
     if not past.is_changed:
-        return past
+        return in_groups(past, labels.get(past.id))
     now = _labeled_tally(labels[past.id])
     return replace(past, counts=now.counts, missing=now.missing)
 
@@ -110,11 +112,13 @@ def evidence_tallies(round_: Round, labels: RoundLabels) -> tuple[Tally, ...]:
     """Count the labels of a round as evidence does, up to each block."""
     closed = round_.state is RoundState.CLOSED
     label_of = corrected_evidence_label if closed else evidence_label
-    return tuple(Tally(tuple(block)) for block in labels.by_block(label_of, blocks=BLOCKS))
+    *blocks, whole = labels.by_block(label_of, blocks=BLOCKS)
+    last = Tally(tuple(whole), label_groups(labels, label_of))
+    return (*(Tally(tuple(block)) for block in blocks), last)
 
 
 def _labeled_tally(labels: RoundLabels) -> Tally:
-    return Tally(tuple(labels.counts()))
+    return Tally(tuple(labels.counts()), label_groups(labels))
 
 
 def _read_unrestated(

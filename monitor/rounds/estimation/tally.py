@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,6 +12,7 @@ import numpy as np
 from monitor.domain.model import Stratum
 from monitor.domain.report import AnswersRow
 from monitor.stats.core.counts import Counts, completed
+from monitor.stats.design.label_groups import LabelGroups, group_effects
 from monitor.storage.samples.frame_store import StratumTally
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Tally:
     """The labeled confusion matrix of one version of a round, stratum by stratum."""
 
     strata: tuple[StratumTally, ...]
+    groups: LabelGroups | None = None
 
     @property
     def frame(self) -> list[Stratum]:
@@ -67,13 +69,16 @@ class Tally:
     def counts(self) -> Counts:
         """The same as the statistics take it."""
         rows = [s.rows for s in self.strata if s.rows is not None]
-        return Counts.of_arrays(
+        counts = Counts.of_arrays(
             size=[s.size for s in self.strata],
             labeled=[s.labeled for s in self.strata],
             positive=[s.positive for s in self.strata],
             is_flagged=[s.stratum.flagged for s in self.strata],
             rows=rows if len(rows) == len(self.strata) else None,
         )
+        if self.groups is None:
+            return counts
+        return replace(counts, group_effects=group_effects(self.groups, counts))
 
     def turned_since(self, before: Tally) -> int:
         """Count labels of an earlier version that turned, at least: those that became fewer."""

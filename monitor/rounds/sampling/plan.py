@@ -211,6 +211,7 @@ def items_of(frame: Frame, expected: Sequence[int]) -> list[Item]:
             part.stratum.flagged,
             dict(zip(frame.segment_columns, c.segments, strict=True)),
             c.challenged,
+            c.group,
         )
         for part, size in zip(frame.strata, expected, strict=True)
         for order, c in enumerate(part.candidates[:size])

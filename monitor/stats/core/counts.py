@@ -7,7 +7,7 @@ counted, not sampled; the labels come from items drawn uniformly without replace
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from monitor.stats.core.arrays import Bools, Ints
+    from monitor.stats.core.arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,9 @@ class Counts:
     rows
         Rows that the sizes were estimated from, where these are of a log that keeps a sample of the
         items (``sampled_sizes``); None if the sizes were counted.
+    group_effects
+        Design effects of the flagged and of the passed labels, where items belong to groups
+        (``design.label_groups``): estimates of the ``rate`` divide what labels are worth by them.
 
     Examples
     --------
@@ -69,6 +72,12 @@ class Counts:
     positive: Ints
     is_flagged: Bools
     rows: Ints | None = None
+    group_effects: tuple[float, float] = (1.0, 1.0)
+
+    @property
+    def effects(self) -> Floats:
+        """The design effect of each stratum's labels, ``(H,)``."""
+        return np.where(self.is_flagged, *self.group_effects)
 
     @classmethod
     def of_matrix(
@@ -142,10 +151,11 @@ def completed(counts: Counts, missing: Ints, positive: Bools) -> Counts:
 
     A ValueError if a stratum has fewer unlabeled items than are missing.
     """
-    return Counts.of_arrays(
+    full = Counts.of_arrays(
         size=counts.size,
         labeled=counts.labeled + missing,
         positive=counts.positive + positive * missing,
         is_flagged=counts.is_flagged,
         rows=counts.rows,
     )
+    return replace(full, group_effects=counts.group_effects)

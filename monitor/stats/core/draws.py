@@ -67,7 +67,7 @@ def check_estimand(estimand: str) -> None:
         raise ValueError(message)
 
 
-def round_posterior(counts: Counts) -> JointPosterior:
+def round_posterior(counts: Counts, *, grouped: bool = False) -> JointPosterior:
     r"""Posterior of the rates from one round's labels alone.
 
     .. math:: \pi_h \sim \mathrm{Beta}(a + y_h,\ a + n_h - y_h)
@@ -76,7 +76,8 @@ def round_posterior(counts: Counts) -> JointPosterior:
     that hold an item, half of the draws take :math:`a = 0.1/H` in all of them and half :math:`a =
     0.5/\sqrt H`: a mixture of two components, see ``beta_mixture.round_priors``. An empty stratum
     does not count in H: it weighs nothing in any metric. It still gets the prior, so that shapes
-    stay as in the counts. A class without any item counts as one stratum.
+    stay as in the counts. A class without any item counts as one stratum. ``grouped`` divides the
+    labels by their design effects.
 
     Examples
     --------
@@ -89,12 +90,15 @@ def round_posterior(counts: Counts) -> JointPosterior:
     (array([[138.5]]), array([[22.5]]))
     """
     up = counts.is_flagged
-    return JointPosterior(_class_posterior(counts, up), _class_posterior(counts, ~up))
+    effects = counts.group_effects if grouped else (1.0, 1.0)
+    return JointPosterior(
+        _class_posterior(counts, up, effects[0]), _class_posterior(counts, ~up, effects[1])
+    )
 
 
-def _class_posterior(counts: Counts, members: Bools) -> BetaMixture:
+def _class_posterior(counts: Counts, members: Bools, effect: float) -> BetaMixture:
     prior = round_priors(max(1, int((counts.size[members] > 0).sum())))[:, np.newaxis]
-    positive, labeled = counts.positive[members], counts.labeled[members]
+    positive, labeled = counts.positive[members] / effect, counts.labeled[members] / effect
     weight = np.full(len(prior), 1 / len(prior))
     return BetaMixture(weight, prior + positive, prior + labeled - positive)
 

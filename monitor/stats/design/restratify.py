@@ -29,6 +29,11 @@ class EffectiveCounts:
     positive: Floats
     labeled: Floats
 
+    def over(self, effect: ArrayLike) -> EffectiveCounts:
+        """Divide by design effects, of the same shape or one for all."""
+        by = np.asarray(effect, dtype=np.float64)
+        return EffectiveCounts(self.positive / by, self.labeled / by)
+
     def whole(self) -> tuple[Ints, Ints]:
         """Positive and labeled in whole labels, never more of them than there are.
 

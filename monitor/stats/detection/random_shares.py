@@ -48,6 +48,17 @@ limit is kept while :math:`\sum_h w_h k_h (s_h/k_h) \ge 0`. So all of this holds
 the rows that are left when all are thinned to the least of these; :math:`g^M` is convex in M, so
 the mean over thinned rows is at least as large.
 
+**Groups.** Labels of one group (``label_groups``) may depend on each other in any way. Group g, of
+whose :math:`n_g` labels :math:`n_{gh}` lie in stratum h, has the factor
+
+.. math:: F_g = \prod_h \Big(\frac{1}{n_{gh}} \sum_{i \in gh} f_h(y_i)\Big)^{n_{gh}/n_g}.
+
+Its exponents sum to 1, so :math:`E[F_g] \le \prod_h (E f_h)^{n_{gh}/n_g}` (Hölder), and the product
+over independent groups has a mean of 1 at most if f is made for the votes
+:math:`\nu_h = \sum_g n_{gh}/n_g` in place of :math:`n_h`: for the window's own shares, and rates of
+strata that do not depend on the size of a group. Sizes are scaled by :math:`\sum\nu_h/\sum n_h`, or
+less, so that :math:`r_h \ge 1`: the shares of a window vary as if it had so many fewer items.
+
 Missing answers count in favor of the limit, by the proof in ``e_detector``. The alternative's x is
 where :math:`\ln e` is expected to be largest: the factors are then :math:`g^r` times its
 likelihood ratio against x. K is where that is largest at the usual shares of earlier rounds. A
@@ -86,6 +97,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.stats.core.arrays import Bools, Floats, Ints
+    from monitor.stats.design.label_groups import LabelGroups
 
 
 _LARGEST_BET = 1 - 1e-6  # of the K at which a factor would be 0
@@ -101,6 +113,7 @@ def log_e_path_of_shares(
     missing: Sequence[Ints] | None = None,
     earlier: Sequence[Counts] = (),
     errors: Sequence[float] = ERRORS,
+    groups: LabelGroups | None = None,
 ) -> Floats:
     """Log e after each block of a round, ``(blocks, alternatives)``; 0.0 without evidence.
 
@@ -116,25 +129,35 @@ def log_e_path_of_shares(
         Rounds of the same strata before this one, in slot order, by which the bets are chosen.
     errors
         How far beyond the limit each alternative lies, in standard errors of a round's estimate.
+    groups
+        The round's items by group, where some belong together: only the last block is then read.
     """
+    if groups is not None:
+        blocks, missing = blocks[-1:], missing and missing[-1:]
     now = blocks[-1]
     nothing = np.zeros((len(blocks), len(errors)))
-    planned = now.labeled + (0 if missing is None else missing[-1])
-    usual = _Usual.of(now, earlier, planned)
+    labels = now.labeled + (0 if missing is None else missing[-1])
+    planned, share = labels.astype(np.float64), 1.0
+    if groups is not None:
+        planned = groups.votes(len(now.size))
+        share = _share_of_items(planned, labels, now.size)
+    usual = _Usual.of(now, earlier, planned, share)
     if rates is None or usual is None:
         return nothing
     try:
-        items = _Items.of(limit, now)
+        items = _Items.of(limit, now, share)
         if not planned[items.c != 0].any():
             return nothing
         beyond, bets = _bets(limit, items, usual, rates, errors)
     except LimitCannotBeTested:  # in windows such as these
         return nothing
+    rows = alternatives(limit, usual.size, items.is_flagged, rates, beyond, labeled=labels)
+    pairs = zip(bets, rows, strict=True)
+    if groups is not None:
+        own = groups.completed(items.c > 0)
+        return np.array([[_of_groups(items, k, row, planned, own) for k, row in pairs]])
     full = _with_missing(blocks, missing, items.c > 0)
-    rows = alternatives(
-        limit, usual.size, items.is_flagged, rates, beyond, labeled=full[-1].labeled
-    )
-    return np.stack([_path(items, k, row, full) for k, row in zip(bets, rows, strict=True)], axis=1)
+    return np.stack([_path(items, k, row, full) for k, row in pairs], axis=1)
 
 
 def log_recovery_of_shares(
@@ -143,12 +166,19 @@ def log_recovery_of_shares(
     rates: Floats | None,
     missing: Ints | None = None,
     earlier: Sequence[Counts] = (),
+    groups: LabelGroups | None = None,
 ) -> float:
     """Log e of a round that the metric of an alert keeps its limit again; as above."""
     lost = None if missing is None else [missing]
-    return float(
-        log_e_path_of_shares(opposite(limit), [counts], rates, lost, earlier, (WITHIN,))[0, 0]
-    )
+    about = opposite(limit), [counts], rates, lost, earlier, (WITHIN,), groups
+    return float(log_e_path_of_shares(*about)[0, 0])
+
+
+def _share_of_items(votes: Floats, labeled: Ints, size: Ints) -> float:
+    """Return what the sizes of the window are scaled by where items belong to groups."""
+    seen = votes > 0
+    least = (votes[seen] / size[seen]).max(initial=0.0)
+    return float(max(votes.sum() / max(int(labeled.sum()), 1), least))
 
 
 def _rows_of(counts: Counts) -> tuple[Floats, Floats]:
@@ -169,20 +199,23 @@ class _Usual:
     total: float
 
     @classmethod
-    def of(cls, now: Counts, earlier: Sequence[Counts], planned: Ints) -> _Usual | None:
-        """Take the shares of earlier rounds, or of the first round itself.
+    def of(
+        cls, now: Counts, earlier: Sequence[Counts], planned: Floats, share: float
+    ) -> _Usual | None:
+        """Take the shares of earlier rounds, or of the first round itself, for a ``share`` of it.
 
         There are as many rows as in the round, so a log's random number of items decides nothing.
         """
         total = float(planned.sum())
+        own = np.ceil(now.size * share - 1e-9).astype(np.int64)
         if not any(counts.labeled.any() for counts in earlier):
-            return cls(now.size, planned.astype(float), total) if total else None
+            return cls(own, planned, total) if total else None
         size = np.zeros(len(now.size))
         for counts in earlier:
             size = DECAY * size + counts.size / max(int(counts.size.sum()), 1)
         _, labeled = decayed_labels(earlier)
         held, per_row = _rows_of(now)
-        items = held.sum() * size / (size / per_row).sum()
+        items = share * held.sum() * size / (size / per_row).sum()
         usual = np.ceil(items - 1e-9).astype(np.int64)
         return cls(usual, total * labeled / labeled.sum(), total) if total else None
 
@@ -201,10 +234,10 @@ class _Items:
     is_flagged: Bools
 
     @classmethod
-    def of(cls, limit: Limit, counts: Counts) -> _Items:
+    def of(cls, limit: Limit, counts: Counts, share: float) -> _Items:
         c, d = per_item(limit, counts.is_flagged)
         held, per_row = _rows_of(counts)
-        return cls(c * per_row, d * per_row, held, per_row, counts.is_flagged)
+        return cls(c * per_row, d * per_row, held * share, per_row, counts.is_flagged)
 
     @property
     def largest(self) -> float:
@@ -288,6 +321,13 @@ def _path(items: _Items, k: float, alternative: Floats, blocks: Sequence[Counts]
         log_e[:-1] -= _correction(items, k, n, of_yes, of_no)[:-1]
     result: Floats = log_e
     return result
+
+
+def _of_groups(
+    items: _Items, k: float, alternative: Floats, votes: Floats, groups: LabelGroups
+) -> float:
+    of_yes, of_no, unlabeled = _log_factors(items, k, votes, inside(alternative))
+    return groups.log_product(of_yes, of_no) + float(unlabeled.sum())
 
 
 def _correction(items: _Items, k: float, labeled: Ints, of_yes: Floats, of_no: Floats) -> Floats:

@@ -174,7 +174,7 @@ class _Rest(NamedTuple):
 
 
 class _CellArrays(NamedTuple):
-    """One class's cells: sizes, labels and positives, ``(C,)`` each.
+    """One class's cells: sizes, labels and positives, ``(C,)`` each; and their design effect.
 
     ``rows`` is None where the sizes were counted.
     """
@@ -183,11 +183,13 @@ class _CellArrays(NamedTuple):
     labeled: Floats
     positive: Floats
     rows: Ints | None
+    effect: float
 
     def worth(self) -> EffectiveCounts:
         """Count the plain labels that know the rate of the class as well."""
         spread = size_variance(self.size, self.rows, of_window=False)
-        return cell_counts(self.size, self.labeled, self.positive, spread=spread)
+        counts = cell_counts(self.size, self.labeled, self.positive, spread=spread)
+        return counts.over(self.effect)
 
     def rest(self) -> RestOfClass:
         """Count what the labels are worth for the unlabeled items of a window."""
@@ -208,15 +210,16 @@ def _classes(counts: Counts) -> list[_CellArrays]:
             labeled[members],
             positive[members],
             None if counts.rows is None else counts.rows[members],
+            effect,
         )
-        for members in (up, ~up)
+        for members, effect in zip((up, ~up), counts.group_effects, strict=True)
     ]
 
 
 def _rest(
     cells: _CellArrays, in_window: bool, law: Callable[[Floats, EffectiveCounts], BetaMixture]
 ) -> _Rest:
-    size, labeled, positive, _ = cells
+    size, labeled, positive, *_ = cells
     if not in_window:
         return _Rest(0.0, 0.0, float(size.sum()), 0.0, law(size, cells.worth()))
     unlabeled = size - labeled
@@ -254,12 +257,18 @@ def matrix_draws(
             raise ValueError(message)
         method = f"Beta posterior by score cells, {points} Sobol points"
         return MatrixDraws(partial(cell_matrix, counts, seed=seed, points=points), method)
+    is_grouped = posterior is None and max(counts.group_effects) > 1
     posterior = round_posterior(counts) if posterior is None else posterior
     _check_strata(counts, posterior)
     draws = draw(posterior, seed=seed, points=points, size=counts.size)
     kind = "Beta mixture" if posterior.components > 1 else "Beta"
     method = f"joint {kind} posterior, {points} Sobol points"
-    return MatrixDraws(partial(draws.matrix, counts), method)
+    if not is_grouped:
+        return MatrixDraws(partial(draws.matrix, counts), method)
+    of_rate = draw(round_posterior(counts, grouped=True), seed=seed, points=points)
+    return MatrixDraws(
+        lambda each: (of_rate if each == "rate" else draws).matrix(counts, each), method
+    )
 
 
 def _check_strata(counts: Counts, posterior: JointPosterior) -> None:

@@ -40,13 +40,15 @@ Key = TypeVar("Key")
 class DrawnItem:
     """A drawn item.
 
-    ``challenged`` is whether the challenger flags it; None if it made no decision.
+    ``group`` is what it belongs to, if that is known, ``challenged`` whether the challenger flags
+    it; None if it made no decision.
     """
 
     id: str
     stratum: str
     score: float | None
     segments: Mapping[str, str]
+    group: str | None = None
     challenged: bool | None = None
 
 
@@ -352,7 +354,9 @@ def _items(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[D
     )
     result: defaultdict[int, list[DrawnItem]] = defaultdict(list)
     for round_id, item, stratum, score, segments, *more in connection.execute(query):
-        result[round_id].append(DrawnItem(item, stratum, score, segments or {}, *more))
+        own = dict(segments or {})
+        group = own.pop(frame_store.GROUP, None)
+        result[round_id].append(DrawnItem(item, stratum, score, own, group, *more))
     return result
 
 

@@ -35,6 +35,8 @@ from monitor.storage.tables import (
 )
 
 _ITEM = ("id", "stratum", "order", "score", "predicted", "segments", "challenged")
+GROUP = ""
+"""Key of an item's group among its segments: no column has an empty name."""
 TALLIED = ("size", "planned", "rows")
 """Columns of ``strata`` that a tally has under the same names."""
 _STORE_ID = select(store.c.id).scalar_subquery().label("store_id")
@@ -239,9 +241,14 @@ def _slots(
 def item_rows(round_id: int, drawn: Iterable[Item]) -> list[dict[str, Any]]:
     """Make the rows of drawn items, for the table of items."""
     return [
-        picked(item, _ITEM) | {"round_id": round_id, "segments": dict(item.segments) or None}
+        picked(item, _ITEM) | {"round_id": round_id, "segments": _stored_segments(item) or None}
         for item in drawn
     ]
+
+
+def _stored_segments(item: Item) -> dict[str, str]:
+    own = {} if item.group is None else {GROUP: item.group}
+    return {**item.segments, **own}
 
 
 def write_strata(connection: Connection, round_id: int, planned: Sequence[StratumTally]) -> None:

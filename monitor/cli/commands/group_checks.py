@@ -1,0 +1,62 @@
+"""What `pr-monitor check` says of the groups that predictions belong to."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+
+from monitor.domain.model import Frame
+from monitor.domain.values import listed
+from monitor.presentation.numbers import plural
+
+_MOST_WITHOUT = 0.05  # of the items
+_LEAST_GROUPS = 10  # of a class; with fewer, 95 % of Student's t is far from 95 % of the normal
+_COMPARED = 20  # items; of fewer each may well be of another group
+
+
+def group_warnings(frame: Frame) -> Iterator[str]:
+    """Warn where the values of ``source.columns.group`` cannot be what items belong together by."""
+    column = f"column {frame.group_column!r} (source.columns.group)"
+    groups = [candidate.group for part in frame.strata for candidate in part.candidates]
+    if frame.group_column is None or not groups:
+        return
+    named = Counter(group for group in groups if group is not None)
+    drawn = f"{plural(len(groups), 'prediction')} that could be drawn"
+    if not named:
+        yield f"{column} has no value in any of {drawn}: each is a group by itself"
+        return
+    missing = len(groups) - named.total()
+    if missing > _MOST_WITHOUT * len(groups):
+        yield f"{column} has no value in {missing} of {drawn}: each of these is a group by itself"
+    if len(named) == len(groups) >= _COMPARED:
+        yield (
+            f"{column} has another value in each of {drawn}, as an id has: it changes nothing; "
+            "name what several items belong to, or remove the setting"
+        )
+    yield from _few_groups(frame, column)
+    yield from _spellings(named, column)
+
+
+def _few_groups(frame: Frame, column: str) -> Iterator[str]:
+    for name, flagged in (("flagged", True), ("passed", False)):
+        parts = [part for part in frame.strata if part.stratum.flagged == flagged]
+        groups = [c.group or (c.id,) for part in parts for c in part.candidates]
+        count = len(set(groups))
+        if count < _LEAST_GROUPS and len(groups) >= _COMPARED:
+            yield (
+                f"{column} has only {plural(count, 'value')} among {len(groups)} {name} "
+                "predictions: intervals of the rate are very wide, since so few groups show little "
+                "of how groups differ; is it the column that you mean?"
+            )
+
+
+def _spellings(named: Mapping[str, int], column: str) -> Iterator[str]:
+    forms: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for value, count in named.items():
+        forms[value.casefold().removesuffix(".0")][value] = count
+    several = [values for values in forms.values() if len(values) > 1]
+    if several:
+        yield (
+            f"{column} writes a value in several ways, {listed(several[0])}: they count as "
+            "different groups; write each in one way"
+        )

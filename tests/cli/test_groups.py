@@ -1,0 +1,78 @@
+"""What `check` says of a column of groups, and what rounds then estimate."""
+
+import pytest
+
+SHOWN = "show: [subject]"
+IN_GROUPS = (SHOWN, f"{SHOWN}, group: team")
+COLUMN = "column 'team' (source.columns.group)"
+
+
+def checked(place, team, group="team"):
+    place.predictions(team=team)
+    place.config(group=(SHOWN, f"{SHOWN}, group: {group}"))
+    return place.run("check")
+
+
+@pytest.mark.parametrize(
+    ("team", "sentence"),
+    [
+        ("null::text", "has no value in any of 200 predictions that could be drawn"),
+        (
+            "case when i % 4 = 0 then null else 'team ' || i % 60 end",
+            "has no value in 50 of 200 predictions that could be drawn: each of these is a group",
+        ),
+        ("'all'", "has only 1 value among"),
+        ("i", "has another value in each of 200 predictions that could be drawn"),
+        (
+            "case when i % 2 = 0 then 'Team ' || i % 30 else 'team ' || (i - 1) % 30 end",
+            "writes a value in several ways, ",
+        ),
+        ("case when i % 2 = 0 then i % 30 || '.0' else ((i - 1) % 30)::text end", "several ways"),
+    ],
+)
+def test_check_says_what_is_odd_about_the_values(bare, team, sentence):
+    ended = checked(bare, team)
+
+    line = " ".join(each for each in ended.lines if sentence in each)
+    assert COLUMN in line
+    assert "LOOK" in line or "look" in line.lower()
+
+
+def test_check_says_nothing_of_groups_that_hold_several_items(bare):
+    assert "columns.group" not in checked(bare, "'team ' || i // 2").out
+
+
+def test_a_missing_column_is_named_with_the_setting(bare):
+    ended = checked(bare, "'a'", group="taem")
+
+    lines = [each for each in ended.lines if "has no column 'taem' (columns.group)" in each]
+    assert "did you mean team" in lines[0].replace("'", "")
+
+
+@pytest.mark.parametrize("role", ["mail_id", "score", "scored_at"])
+def test_a_group_is_none_of_the_other_columns(bare, role):
+    ended = checked(bare, "'a'", group=role)
+
+    assert f"'{role}' is the " in ended.line("columns.group")
+    assert "a group is what several items belong to" in ended.line("columns.group")
+
+
+def test_rounds_with_groups_have_wider_intervals_of_the_rate_alone(bare):
+    widths = {}
+    for name, changes in (("without", {}), ("with", {"group": IN_GROUPS})):
+        bare.predictions(rows=4000, team="i // 100", is_travel="(i // 100 % 3 = 0)::int")
+        more = {"sample": ("max_labels: 40", "max_labels: 150")}
+        bare.config(store=("monitor.db", f"{name}.db"), **more, **changes)
+        bare.run("run-once")
+        rows = bare.as_json("show", 1)["estimates"]
+        widths[name] = {
+            row["estimand"]: row["high"] - row["low"]
+            for row in rows
+            if (row["metric"], row["basis"]) == ("precision", "round")
+        }
+
+    shown = bare.run("show", 1)
+
+    assert widths["with"]["rate"] > 1.2 * widths["without"]["rate"]
+    assert widths["with"]["window"] < 1.2 * widths["without"]["window"]
+    assert "flagged labels are worth" in shown.line("items of one group")
