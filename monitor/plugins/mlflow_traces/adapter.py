@@ -1,12 +1,13 @@
-"""Entry point of the source of MLflow's traces."""
+"""Entry points of the source of MLflow's traces, and of labels that are feedback on them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from monitor.domain.adapters import Adapter, ProposedMonitor
-from monitor.domain.ports import Source
-from monitor.plugins.mlflow_traces.settings import TracesSettings
+from monitor.domain.adapters import Adapter, LabelerSite, ProposedMonitor
+from monitor.domain.errors import SettingRefused
+from monitor.domain.ports import Labeler, Source
+from monitor.plugins.mlflow_traces.settings import FeedbackLabels, TracesSettings
 
 
 def _make(*parts: Any) -> Source:
@@ -22,3 +23,16 @@ def _propose(*parts: Any) -> ProposedMonitor:
 
 
 ADAPTER = Adapter(TracesSettings, _make, _propose)
+
+
+def _make_labeler(settings: FeedbackLabels, site: LabelerSite) -> Labeler:
+    from monitor.plugins.mlflow_traces.labels import FeedbackLabeler  # noqa: PLC0415  as above
+    from monitor.plugins.mlflow_traces.source import TracesSource  # noqa: PLC0415
+
+    if not isinstance(site.source, TracesSource):
+        why = "mlflow_feedback reads labels from traces, so source.kind must be mlflow_traces"
+        raise SettingRefused(setting="kind", why=why)
+    return FeedbackLabeler(settings, site.source.reader)
+
+
+LABELS = Adapter(FeedbackLabels, _make_labeler)

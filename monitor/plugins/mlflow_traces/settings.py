@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from monitor.domain.errors import SettingRefused
 from monitor.domain.judge import Judge
+from monitor.domain.settings import Labeling
 from monitor.plugins.mlflow_traces.paths import SPAN_ROOTS, problem_of
 from monitor.sources.table_settings import Columns, TableSettings
 
@@ -108,3 +109,15 @@ class TracesSettings(TableSettings):
     def table_setting(self) -> str:
         """Which setting names the table."""
         return "experiment"
+
+
+class FeedbackLabels(Labeling):
+    """Labels that people give as feedback on the traces of the source.
+
+    ``name`` is the name of the feedback. Its values are true or false, yes or no, 1 or 0, or
+    "cannot tell"; of each person the newest valid one counts. For a source with ``span`` only
+    feedback on the span counts. An item without feedback counts as missing.
+    """
+
+    kind: Literal["mlflow_feedback"] = "mlflow_feedback"
+    name: Annotated[str, Field(min_length=1)]
