@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from monitor.domain.errors import DeliveryFailed, SourceRefused, SourceUnavailable
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from mlflow.entities import Assessment, Span, Trace, TraceInfo
 
 PAGE, PAGE_WITH_SPANS = 500, 100  # traces; MLflow refuses 5,000, and spans may be large
+OLDEST = (3, 5)  # Whose client searches by ``locations``
 _MOST_EXPERIMENTS = 1000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -137,6 +139,12 @@ class TraceReader:
             yield from (trace.info for trace in page)
 
     def _search(self, **arguments: Any) -> Any:
+        installed = version("mlflow")
+        if tuple(map(int, installed.split(".")[:2])) < OLDEST:
+            message = (
+                f"traces are read by MLflow 3.5 or later, and {installed} is installed; upgrade"
+            )
+            raise SourceRefused(message, is_public=True)
         with self._client() as client:
             arguments.setdefault("order_by", ["timestamp_ms ASC"])
             return client.search_traces(locations=[self._experiment(client)], **arguments)

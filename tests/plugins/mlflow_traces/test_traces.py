@@ -228,6 +228,12 @@ def test_monitors_of_a_block_share_one_reading(store, monkeypatch):
     assert [frame.flagged_size for frame in together] == [10, 4]
 
 
+def test_an_older_mlflow_is_refused(store, monkeypatch):
+    monkeypatch.setattr("monitor.plugins.mlflow_traces.reading.version", lambda _: "3.4.0")
+
+    assert "MLflow 3.5 or later, and 3.4.0 is installed; upgrade" in refusal(store)
+
+
 @pytest.mark.parametrize(
     "item", ["tr-0b6e", "tr-0b6e/00f067aa0ba902b7", "trace:/main.bot/0b6e", "trace:/a.b/0b/00f0"]
 )

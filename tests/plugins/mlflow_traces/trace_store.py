@@ -4,9 +4,11 @@ import base64
 import json
 import shutil
 import sqlite3
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 from monitor.plugins.mlflow_traces.settings import TracesSettings
 from monitor.plugins.mlflow_traces.source import TracesSource
@@ -28,7 +30,7 @@ def _empty():
 class TraceStore:
     """A store in a folder, filled by SQL."""
 
-    def __init__(self, folder):
+    def __init__(self, folder: Path) -> None:
         self.path = folder / "mlflow.db"
         self.uri = f"sqlite:///{self.path}"
         shutil.copy(_empty(), self.path)
@@ -36,7 +38,7 @@ class TraceStore:
     def add(self, id_, time, *, spans=(), tags=None, metadata=None, assessments=(), status="OK"):
         self.add_all([(id_, time, spans, tags or {}, metadata or {}, assessments, status)])
 
-    def add_all(self, traces):
+    def add_all(self, traces: Iterable[Any]) -> None:
         with sqlite3.connect(self.path) as connection:
             for trace in traces:
                 _write(connection, trace)
@@ -47,18 +49,34 @@ class TraceStore:
             connection.execute("delete from trace_info where request_id = ?", [id_])
 
 
-def span(name="chat", *, inputs=None, outputs=None, parent=None, id_="00f067aa0ba902b7", **more):
+def span(
+    name: str = "chat",
+    *,
+    inputs: Any = None,
+    outputs: Any = None,
+    parent: str | None = None,
+    id_: str = "00f067aa0ba902b7",
+    **more: Any,
+) -> dict[str, Any]:
     """A span as `TraceStore.add` takes it; ``attributes`` and ``status`` may be given."""
     return {"name": name, "inputs": inputs, "outputs": outputs, "parent": parent, "id": id_, **more}
 
 
-def verdict(name, value, *, source="LLM_JUDGE", at=0, valid=True, span_id=None):
+def verdict(
+    name: str,
+    value: Any,
+    *,
+    source: str = "LLM_JUDGE",
+    at: int = 0,
+    valid: bool = True,
+    span_id: str | None = None,
+) -> tuple[Any, ...]:
     return (name, json.dumps(value), source, at, valid, span_id)
 
 
-def source_of(store, **changes):
+def source_of(store: Any, **changes: Any) -> TracesSource:
     """A source that flags the root spans' scores from 0.5 on."""
-    settings = {"experiment": NAME, "columns": COLUMNS, "threshold": 0.5, **changes}
+    settings: dict[str, Any] = {"experiment": NAME, "columns": COLUMNS, "threshold": 0.5, **changes}
     made = TracesSettings.model_validate({**settings, "kind": "mlflow_traces"})
     made.track_at(store.uri)
     return TracesSource(made)

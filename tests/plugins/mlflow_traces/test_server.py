@@ -1,0 +1,104 @@
+"""Traces on real servers of MLflow: written by OpenTelemetry, behind a prefix and a login."""
+
+import runpy
+import secrets
+import uuid
+from datetime import timedelta
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from types import SimpleNamespace
+
+import httpx
+import pytest
+from mlflow import MlflowClient
+
+from monitor.domain.errors import SourceRefused, SourceUnavailable
+from monitor.domain.model import Window
+from tests.mlflow_server import MlflowServer, accounts
+from tests.plugins.mlflow_traces.trace_store import TraceStore, source_of
+from tests.servers import cannot_start
+from tests.sources.prediction_files import TWO, WEEK
+
+EXAMPLE = runpy.run_path(str(Path(__file__).parents[3] / "examples/guardrail.py"))
+MESSAGES = list(islice(EXAMPLE["messages"](), 40))
+WHOLE = Window(EXAMPLE["START"], EXAMPLE["START"] + timedelta(weeks=1))
+FLAGGED = {"predicted": "outputs.flagged", "show": ["inputs.text"]}
+
+
+def gate(uri, experiment, **changes):
+    settings = {"experiment": experiment, "span": "toxicity", "columns": FLAGGED}
+    at = SimpleNamespace(uri=uri)
+    return source_of(at, **{**settings, "threshold": None, **changes})
+
+
+def experiment_at(uri):
+    """A new experiment with the example's first messages."""
+    name = f"bot {uuid.uuid4().hex}"
+    number = MlflowClient(uri).create_experiment(name)
+    EXAMPLE["post"](uri, number, MESSAGES)
+    return name, number
+
+
+def test_spans_posted_by_opentelemetry_are_the_predictions(mlflow_url):
+    name, _ = experiment_at(mlflow_url)
+    source = gate(mlflow_url, name)
+
+    frame = source.scan(WHOLE, TWO, 99, "s")
+
+    flagged = [each for each in MESSAGES if EXAMPLE["score"](each.text) >= 0.5]
+    assert (frame.size, frame.flagged_size) == (len(MESSAGES), len(flagged))
+    drawn = [one.id for part in frame.strata if part.stratum.flagged for one in part.candidates]
+    texts = {f"tr-{each.id}/{each.id[16:]}": {"inputs.text": each.text} for each in flagged}
+    assert source.show(drawn, WHOLE) == texts
+    assert source.span() == (MESSAGES[0].at, MESSAGES[-1].at)
+
+
+def test_a_deleted_experiment_is_refused_by_name(mlflow_url):
+    name, number = experiment_at(mlflow_url)
+    MlflowClient(mlflow_url).delete_experiment(number)
+
+    with pytest.raises(SourceRefused, match=r"was deleted; restore it, or correct source\.exper"):
+        gate(mlflow_url, name).scan(WHOLE, TWO, 9, "s")
+
+
+def test_a_server_that_goes_down_in_the_middle_of_a_read_is_tried_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("monitor.plugins.mlflow_traces.reading.PAGE", 10)
+    store = TraceStore(tmp_path)
+    for number in range(30):
+        time = WEEK.start + timedelta(minutes=number)
+        store.add(f"tr-{number:02}", time, tags={"score": "0.9"})
+    with MlflowServer(tmp_path) as server:
+        at = SimpleNamespace(uri=server.url)
+        pages = source_of(at, columns={"score": "tags.score"}).reader.pages(WEEK, spans=False)
+        first = next(pages)
+        server.kill()
+
+        with pytest.raises(SourceUnavailable, match=r"does not answer .* is tried again"):
+            next(pages)
+
+    assert len(first) == 10
+
+
+@pytest.mark.slow
+def test_a_login_and_a_prefix_are_those_of_mlflows_own_client(tmp_path, monkeypatch):
+    if find_spec("flask_wtf") is None:
+        cannot_start("mlflow[auth] is not installed (requirements/dev.lock)")
+    password = secrets.token_urlsafe(16)
+    more = ("--app-name", "basic-auth")
+    environment = accounts(tmp_path, password)
+    store = TraceStore(tmp_path)
+    store.add("tr-1", WEEK.start, tags={"score": "0.9"})
+    with MlflowServer(tmp_path, more=more, environment=environment, prefix="/flow") as server:
+        monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", password)
+        made = {"username": "reader", "password": password}
+        address = f"{server.url}/api/2.0/mlflow/users/create"
+        with httpx.Client(auth=("root", password), trust_env=False, timeout=60) as root:
+            assert root.post(address, json=made).status_code == 200
+        source = source_of(SimpleNamespace(uri=server.url), columns={"score": "tags.score"})
+        monkeypatch.setenv("MLFLOW_TRACKING_USERNAME", "reader")
+        with pytest.raises(SourceRefused, match="the user needs permission READ there"):
+            source.scan(WEEK, TWO, 9, "s")
+        monkeypatch.setenv("MLFLOW_TRACKING_USERNAME", "root")
+
+        assert source.scan(WEEK, TWO, 9, "s").size == 1
