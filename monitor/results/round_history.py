@@ -13,6 +13,7 @@ from monitor.presentation.numbers import interval_text, minute_text
 from monitor.presentation.table import Table
 from monitor.report.figures import metric_svg
 from monitor.results.result import Picture, Result
+from monitor.results.variation import variation_sentences
 from monitor.rounds.reporting.report import read_monitor_timeline
 from monitor.stats.core.counts import Interval
 from monitor.storage.database import Database
@@ -34,13 +35,15 @@ class RoundHistory(Result):
     """The latest estimates of the closed rounds of a monitor, in slot order.
 
     ``estimates`` has a dict for each round, metric, estimand and basis; ``limits`` are the
-    config's, by metric.
+    config's, by metric. ``variation`` has a sentence for each metric that moves more from round to
+    round than its labels explain.
     """
 
     monitor: str
     estimates: list[dict[str, Any]]
     timeline: list[TimelinePoint]
     limits: Mapping[str, Sequence[float]]
+    variation: Sequence[str] = ()
 
     def document(self) -> Sequence[str | Table]:
         """Return precision and recall of the newest rounds, alone and with earlier ones."""
@@ -59,7 +62,7 @@ class RoundHistory(Result):
     def _remarks(self) -> list[str]:
         shown = {point.round for point in self.timeline}
         numbers = {row["round"] for row in self.estimates}
-        lines = []
+        lines = [*self.variation]
         if len(numbers) > len(shown):
             lines.append(f"the newest {len(shown)} of {len(numbers)} rounds; to_frame() has all")
         partial = sorted(
@@ -113,4 +116,5 @@ def read_history(database: Database, monitor: str, limits: Limits, now: datetime
         estimates=rows,
         timeline=timeline,
         limits={metric: list(bound.sides().values()) for metric, bound in limits.bounds.items()},
+        variation=variation_sentences(rows, limits),
     )

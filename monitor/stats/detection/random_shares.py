@@ -57,7 +57,7 @@ Its exponents sum to 1, so :math:`E[F_g] \le \prod_h (E f_h)^{n_{gh}/n_g}` (Höl
 over independent groups has a mean of 1 at most if f is made for the votes
 :math:`\nu_h = \sum_g n_{gh}/n_g` in place of :math:`n_h`: for the window's own shares, and rates of
 strata that do not depend on the size of a group. Sizes are scaled by :math:`\sum\nu_h/\sum n_h`, or
-less, so that :math:`r_h \ge 1`: the shares of a window vary as if it had so many fewer items.
+less, so that :math:`r_h \ge 1`: shares of a window vary as if it had fewer items by this factor.
 
 Missing answers count in favor of the limit, by the proof in ``e_detector``. The alternative's x is
 where :math:`\ln e` is expected to be largest: the factors are then :math:`g^r` times its
