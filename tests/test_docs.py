@@ -92,6 +92,8 @@ def whole(monitor):
         base["name"] = "mail-{topic}"
     source = dict(base["source"])
     given = monitor.get("source", {})
+    if given.get("kind") == "mlflow_traces":  # whose paths no table has
+        return {**base, **monitor, "source": given}
     if given.get("kind", "duckdb") != "duckdb":
         del source["path"]
     if "table" in alone and "source" not in monitor:
