@@ -87,7 +87,7 @@ class ChallengerPart(ReportPart):
 
     def fields(self, version: ReportedVersion) -> dict[str, Any]:
         """Compare on this round; late labels compare again in all rounds after theirs."""
-        round_, strata = version.member.round, _strata(version.counts)
+        round_, strata = version.round, _strata(version.counts)
         challenger = round_.settings.challenger
         assert challenger is not None  # noqa: S101  applies
         stored = version.repeated.get("challenger")

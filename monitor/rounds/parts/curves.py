@@ -41,7 +41,7 @@ class CurvesPart(ReportPart):
 
     def fields(self, version: ReportedVersion) -> dict[str, Any]:
         """Compute them; None where the labels do not allow one."""
-        round_, tally = version.member.round, version.member.tally
+        round_, tally = version.round, version.tally
         seed, estimate = round_.sobol_seed, version.estimate
         by_class = cells_to_pool(tally.frame, round_.settings.sample) is not None
         return {

@@ -16,11 +16,11 @@ from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.presentation.judge import judge_moved_sentence
 from monitor.rounds.estimation.judge import cut_of, smoothed_rates
 from monitor.rounds.estimation.tally import Counted, Tally
-from monitor.rounds.estimation.types import Member
 from monitor.rounds.parts.part import ReportedVersion, ReportPart
 from monitor.stats.core.counts import Counts, side_by_side
 from monitor.stats.design.cell_sizes import expected_sizes
 from monitor.stats.estimation.judge_rates import judge_rates
+from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,24 +33,24 @@ class JudgePart(ReportPart):
 
     def fields(self, version: ReportedVersion) -> dict[str, Any]:
         """Estimate the judge by the labels of this round, and of all rounds."""
-        return {"judge": judge_row(version.member, version.before)}
+        return {"judge": judge_row(version.round, version.tally, version.before)}
 
     def notices(self, version: ReportedVersion, fields: Mapping[str, Any]) -> list[NoticeRow]:  # noqa: ARG002
         """Note that the judge moved."""
-        return judge_notices(version.member.tally, version.before)
+        return judge_notices(version.tally, version.before)
 
 
 _UNSCORED = "unscored"
 
 
-def judge_row(member: Member, earlier: Sequence[Counted]) -> JudgeRow | None:
+def judge_row(round_: Round, tally: Tally, earlier: Sequence[Counted]) -> JudgeRow | None:
     """Report how good a round's judge is; None without one."""
-    judge, strata, own = member.round.settings.judge, member.tally.frame, member.tally.counts
+    judge, strata, own = round_.settings.judge, tally.frame, tally.counts
     if judge is None or all(one.verdict is None for one in strata):
         return None
     verdicts = np.array([one.verdict or _UNSCORED for one in strata])
     counted = [each.counts for each in earlier]
-    seed = member.round.sobol_seed
+    seed = round_.sobol_seed
     return JudgeRow(
         title=judge.title,
         level=CREDIBLE_LEVEL,
@@ -58,7 +58,7 @@ def judge_row(member: Member, earlier: Sequence[Counted]) -> JudgeRow | None:
         missing=int(own.size[verdicts == Verdict.MISSING].sum()),
         alone=_judged([own], verdicts, seed),
         pooled=_judged([*counted, own], verdicts, seed) if counted else None,
-        saved=_saved([*counted, own], strata, member.round.settings.sample),
+        saved=_saved([*counted, own], strata, round_.settings.sample),
     )
 
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from monitor.domain.model import Frame
 from monitor.domain.report import NoticeRow
 from monitor.rounds.estimation.label_errors import CheckedLabels
-from monitor.rounds.estimation.tally import Counted
-from monitor.rounds.estimation.types import HistoryBatch, Member, RoundEstimate
+from monitor.rounds.estimation.tally import Counted, Tally
+from monitor.rounds.estimation.types import HistoryBatch, RoundEstimate
 from monitor.storage.database import Database
 from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.results.part_store import PastCounts
 from monitor.storage.rounds.round_store import Round
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, kw_only=True)
 class LabeledRound:
     """A round whose labels a part counts.
 
@@ -29,32 +29,29 @@ class LabeledRound:
 
     round: Round
     labels: RoundLabels
-    drawn: Any
-    stored: Any
-    recurring: frozenset[str]
-    is_restated: bool
+    drawn: Any = None
+    stored: Any = None
+    recurring: frozenset[str] = frozenset()
+    is_restated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedVersion:
+@dataclass(slots=True, kw_only=True)
+class ReportedVersion(LabeledRound):
     """A version of a round whose report a part adds to.
 
-    drawn: What the part counted of the window.
+    before: The labels of all rounds of the history before it.
     counts: What the part counts of it.
     earlier: The same of the rounds before it, `ReportPart.reach` of them in slot order.
     repeated: The fields `ReportPart.repeats` of the version before, if no label changed since.
-    before: The labels of all rounds of the history before it.
     """
 
-    member: Member
-    labels: RoundLabels
+    tally: Tally
     estimate: RoundEstimate
-    drawn: Any
-    counts: Any
-    earlier: Sequence[PastCounts | None]
-    repeated: Mapping[str, Any]
     before: Sequence[Counted]
     checked: CheckedLabels | None
+    counts: Any = None
+    earlier: Sequence[PastCounts | None] = ()
+    repeated: dict[str, Any] = field(default_factory=dict)
 
 
 class ReportPart:

@@ -25,7 +25,7 @@ from monitor.storage.rounds.round_store import Round
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    ByRound = Mapping[int, Any]
+    CountsByRound = Mapping[int, Mapping[str, Any]]
 
 PARTS: tuple[ReportPart, ...] = (
     JudgePart(),
@@ -47,6 +47,14 @@ class VersionParts:
     fields: dict[str, Any] = field(default_factory=dict)
     notices: list[NoticeRow] = field(default_factory=list)
 
+    def add(self, part: ReportPart, version: ReportedVersion) -> None:
+        """Add what a part makes of the version."""
+        if version.counts is not None:
+            self.counts[part.name] = version.counts
+        fields = part.fields(version)
+        self.fields |= fields
+        self.notices += part.notices(version, fields)
+
 
 def version_parts(
     database: Database, batch: HistoryBatch, estimates: Estimates, restated: Collection[int] = ()
@@ -58,13 +66,84 @@ def version_parts(
         estimated = [round_.id for round_ in rounds if round_.estimated_version]
         stored = part_store.read_counts(connection, estimated) if estimated else {}
         drawn = part_store.read_drawn(connection, [each.id for each in rounds if each.is_changed])
-        read = [_PartOfBatch.read(connection, part, batch, drawn, stored, frozen) for part in PARTS]
+        read = [
+            (part, _read_part(connection, part, batch, estimates, drawn, stored, frozen))
+            for part in PARTS
+        ]
     # Computed after the transaction: curves take seconds.
-    result = {member.round.id: VersionParts() for member in batch.affected}
-    for of_part in read:
-        for index, member in enumerate(batch.affected):
-            of_part.add_to(result[member.round.id], batch, index, estimates)
+    result = {round_.id: VersionParts() for round_ in rounds}
+    for part, versions in read:
+        for version in versions:
+            result[version.round.id].add(part, version)
     return result
+
+
+def _read_part(
+    connection: Connection,
+    part: ReportPart,
+    batch: HistoryBatch,
+    estimates: Estimates,
+    drawn: CountsByRound,
+    stored: CountsByRound,
+    frozen: Collection[int],
+) -> list[ReportedVersion]:
+    """Count labels that changed for a part, and read what else it needs of affected rounds."""
+    versions = [
+        ReportedVersion(
+            round=member.round,
+            labels=batch.labels[each],
+            drawn=drawn.get(each, {}).get(part.name),
+            stored=stored.get(each, {}).get(part.name),
+            recurring=batch.recurring[each],
+            is_restated=each in frozen,
+            tally=member.tally,
+            estimate=estimates[each],
+            before=batch.before(index),
+            checked=batch.checked.get(each),
+        )
+        for index, member in enumerate(batch.affected)
+        if part.applies(member.round, batch.labels[each := member.round.id])
+    ]
+    for version in versions:
+        version.counts = part.counts(version) if version.round.is_changed else version.stored
+    if part.repeats:
+        _read_repeated(connection, part, versions)
+    if part.reach and versions:
+        _read_earlier(connection, part, batch, versions)
+    return versions
+
+
+def _read_repeated(
+    connection: Connection, part: ReportPart, versions: Sequence[ReportedVersion]
+) -> None:
+    unchanged = {
+        version.round.id: version
+        for version in versions
+        if not version.round.is_changed and version.counts is not None
+    }
+    for name in part.repeats if unchanged else ():
+        for round_id, of_report in report_store.read_part(connection, [*unchanged], name).items():
+            unchanged[round_id].repeated[name] = of_report
+
+
+def _read_earlier(
+    connection: Connection,
+    part: ReportPart,
+    batch: HistoryBatch,
+    versions: Sequence[ReportedVersion],
+) -> None:
+    ids = [each.id for each in batch.earlier][-part.reach :]
+    past = part_store.read_past(connection, ids, part.name)
+    earlier = [past.get(each) for each in ids]
+    by_round = {version.round.id: version for version in versions}
+    for member in batch.affected:
+        counted = None
+        if (version := by_round.get(member.round.id)) is not None:
+            version.earlier = earlier[-part.reach :]
+            if version.counts is not None:
+                settings = member.round.settings.model_dump(mode="json")
+                counted = PastCounts(settings, version.counts)
+        earlier.append(counted)
 
 
 def have_other_counts(connection: Connection, round_: Round, labels: RoundLabels) -> bool:
@@ -75,7 +154,8 @@ def have_other_counts(connection: Connection, round_: Round, labels: RoundLabels
         now = None
         if part.applies(round_, labels):
             of_draw, before = drawn.get(part.name), stored.get(part.name)
-            now = part.counts(LabeledRound(round_, labels, of_draw, before, frozenset(), False))
+            labeled = LabeledRound(round=round_, labels=labels, drawn=of_draw, stored=before)
+            now = part.counts(labeled)
         if part.differs(round_, now, stored.get(part.name)):
             return True
     return False
@@ -96,92 +176,3 @@ def closing_concerns(
         for part in PARTS
         for kind, sentence in part.concerns(database, batch, fields).items()
     }
-
-
-@dataclass(frozen=True, slots=True)
-class _PartOfBatch:
-    """One part, with its counts of the rounds of a batch, and fields of earlier versions."""
-
-    part: ReportPart
-    drawn: ByRound
-    counts: ByRound
-    earlier: Sequence[PastCounts | None]
-    repeated: Mapping[str, ByRound]
-
-    @classmethod
-    def read(
-        cls,
-        connection: Connection,
-        part: ReportPart,
-        batch: HistoryBatch,
-        drawn: Mapping[int, Mapping[str, Any]],
-        stored: Mapping[int, Mapping[str, Any]],
-        frozen: Collection[int],
-    ) -> _PartOfBatch:
-        """Count the labels that changed, and read what the part needs of other rounds."""
-        rounds = [
-            member.round
-            for member in batch.affected
-            if part.applies(member.round, batch.labels[member.round.id])
-        ]
-        changed = [round_ for round_ in rounds if round_.is_changed]
-        of_draw = {each: of[part.name] for each, of in drawn.items() if part.name in of}
-        counts = {
-            each: of[part.name]
-            for each, of in stored.items()
-            if part.name in of and each not in {round_.id for round_ in changed}
-        }
-        unchanged = list(counts)
-        for round_ in changed:
-            counted = LabeledRound(
-                round_,
-                batch.labels[round_.id],
-                of_draw.get(round_.id),
-                stored.get(round_.id, {}).get(part.name),
-                batch.recurring[round_.id],
-                round_.id in frozen,
-            )
-            counts[round_.id] = part.counts(counted)
-        before = [each.id for each in batch.earlier][-part.reach :] if part.reach and rounds else []
-        past = part_store.read_past(connection, before, part.name) if before else {}
-        repeated = {
-            name: report_store.read_part(connection, unchanged, name)
-            for name in part.repeats
-            if unchanged
-        }
-        return cls(part, of_draw, counts, [past.get(each) for each in before], repeated)
-
-    def add_to(
-        self, parts: VersionParts, batch: HistoryBatch, index: int, estimates: Estimates
-    ) -> None:
-        """Add what this part has of the affected round at an index."""
-        part, member = self.part, batch.affected[index]
-        round_, labels = member.round, batch.labels[member.round.id]
-        if not part.applies(round_, labels):
-            return
-        counts = self.counts.get(round_.id)
-        if counts is not None:
-            parts.counts[part.name] = counts
-        version = ReportedVersion(
-            member=member,
-            labels=labels,
-            estimate=estimates[round_.id],
-            drawn=self.drawn.get(round_.id),
-            counts=counts,
-            earlier=self._before(batch, index) if part.reach else (),
-            repeated={name: of[round_.id] for name, of in self.repeated.items() if round_.id in of},
-            before=batch.before(index),
-            checked=batch.checked.get(round_.id),
-        )
-        fields = part.fields(version)
-        parts.fields |= fields
-        parts.notices += part.notices(version, fields)
-
-    def _before(self, batch: HistoryBatch, index: int) -> Sequence[PastCounts | None]:
-        affected = [
-            None
-            if (counts := self.counts.get(member.round.id)) is None
-            else PastCounts(member.round.settings.model_dump(mode="json"), counts)
-            for member in batch.affected[:index]
-        ]
-        return [*self.earlier, *affected][-self.part.reach :]

@@ -105,7 +105,7 @@ class SegmentsPart(ReportPart):
         """Estimate every segment, by column, then the largest segment first."""
         if "segments" in version.repeated:
             return {"segments": version.repeated["segments"]}
-        round_, strata = version.member.round, version.labels.strata
+        round_, strata = version.round, version.labels.strata
         cells = segment_cells(version.counts, version.drawn or (), strata)
         rows = segment_rows(cells, strata, round_.settings, seed=round_.sobol_seed)
         return {
