@@ -32,7 +32,7 @@ from monitor.sources.sql_table import TableInfo
 if TYPE_CHECKING:
     from mlflow.entities import Trace
 
-_ROWS, _PAGE = "traces", "traces_page"
+_ROWS = "traces"
 _TIME_TYPE = "TIMESTAMP WITH TIME ZONE"
 
 
@@ -158,15 +158,10 @@ class TracesSource(EngineSource):
 
 
 def _insert(connection: Any, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
-    import pyarrow as pa  # noqa: PLC0415  MLflow needs it
-
     if not rows:
         return
-    kinds = [pa.string(), pa.timestamp("us", tz="UTC"), *[pa.string()] * (len(names) - 2)]
-    values = [
-        pa.array(each, kind) for each, kind in zip(zip(*rows, strict=True), kinds, strict=True)
-    ]
-    connection.register(_PAGE, pa.Table.from_arrays(values, names=[*names]))
+    kinds = {"timestamp": "timestamptz"}
+    values = ", ".join(f"unnest(?::{kinds.get(name, 'varchar')}[])" for name in names)
     listed = ", ".join(map(quoted, names))
-    connection.execute(f"insert into {_ROWS} ({listed}) select {listed} from {_PAGE}")  # noqa: S608
-    connection.unregister(_PAGE)
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    connection.execute(f"insert into {_ROWS} ({listed}) select {values}", columns)
