@@ -103,6 +103,8 @@ class ColumnGuess:
         if self.chosen.id is None:
             self._find_id()
         if self.chosen.time is None:
+            self.chosen = replace(self.chosen, time=self._written_time())
+        if self.chosen.time is None:
             self._find_time()
         else:
             self._check_times(described, self.chosen.time)
@@ -174,6 +176,19 @@ class ColumnGuess:
         why = f"whose values are all different ({self._rows:,} rows read)"
         self._take("id", "which column is the id (--id)", unique, why)
 
+    def _written_time(self) -> str | None:
+        """Return the only column whose texts are times, however they are written."""
+        texts = {name: [f"{value}" for value in all_] for name, all_ in self._free(_TEXT).items()}
+        written = [
+            name
+            for name, values in texts.items()
+            if values and any(_all_parse(each, values) for each in _TIME_FORMATS)
+        ]
+        return written[0] if len(written) == 1 and not self._has_times() else None
+
+    def _has_times(self) -> bool:
+        return any(_is_of(_TIMES, kind) for kind in self.types.values())
+
     def _find_time(self) -> None:
         times = [name for name, kind in self.types.items() if _is_of(_TIMES, kind)]
         why = f"{_listed(times)} are columns of times" if times else ""
@@ -181,7 +196,9 @@ class ColumnGuess:
             if _are_within(_EPOCH, values):
                 unit, prefix = ("", "") if _are_within(_EPOCH_S, values) else (" / 1000", "milli")
                 why = f"{name!r} counts {prefix}seconds since 1970, where files need times"
-                self._conversion = f").project('* replace (to_timestamp({name}{unit}) as {name})'"
+                if name.isidentifier():
+                    seconds = f"to_timestamp({name}{unit})"
+                    self._conversion = f").project('* replace ({seconds} as {name})'"
                 times.append(name)
         if not times:
             why = "no column holds times; rows of one batch can have the time at which it ran"
@@ -197,7 +214,7 @@ class ColumnGuess:
         if values and not any(_ISO.match(value) for value in values):
             why = f"{time!r} holds {values[0]!r}, where files need 2026-03-31 06:00"
             formats = [each for each in _TIME_FORMATS if _all_parse(each, values)]
-            if len(formats) == 1:  # else day and month may be either
+            if len(formats) == 1 and time.isidentifier():  # else day and month may be either
                 parsed = f"strptime({time}, '{formats[0]}')"
                 self._conversion = f").project('''* replace ({parsed} as {time})'''"
             self._ask("when each prediction was made (--time)", why)

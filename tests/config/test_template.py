@@ -230,6 +230,12 @@ def test_a_question_comes_with_one_command_that_answers_it(columns, values, answ
             "'''* replace (strptime(ts, '%d.%m.%Y %H:%M') as ts)''')",
         ),
         (
+            [CALLS[0], ("received", "VARCHAR"), CALLS[2]],
+            {"received": [f"{day}.03.2026 06:00" for day in range(1, 31)]},
+            "duckdb.read_csv('p.csv').project("
+            "'''* replace (strptime(received, '%d.%m.%Y %H:%M') as received)''')",
+        ),
+        (
             [CALLS[0], ("ts", "BIGINT"), CALLS[2]],
             {"ts": [1_780_000_000_000 + i for i in range(ROWS)]},
             "duckdb.read_csv('p.csv').project('* replace (to_timestamp(ts / 1000) as ts)')",
@@ -249,6 +255,22 @@ def test_a_file_that_cannot_be_read_so_comes_with_the_command_that_converts_it(
 
     python = f"python -c \"import duckdb; {made}.write_parquet('converted.parquet')\""
     assert f"\n  {python}\n  pr-monitor init converted.parquet\n" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("VARCHAR", [f"{day}.03.2026 06:00" for day in range(1, 31)]),
+        ("BIGINT", [1_780_000_000 + i for i in range(ROWS)]),
+    ],
+)
+def test_a_column_with_a_blank_in_its_name_comes_without_a_command_that_would_fail(kind, values):
+    columns = [CALLS[0], ("sent at", kind), CALLS[2]]
+
+    with pytest.raises(InputRefused, match="'sent at'") as caught:
+        config_text(columns, **(CALL_VALUES | {"sent at": values}))
+
+    assert "python" not in str(caught.value)
 
 
 def test_no_name_of_a_column_becomes_a_command_of_the_shell():

@@ -114,7 +114,7 @@ class FirstAnswer:
             yield f"PROBLEM: {self.problem}"
         if self.costs is not None and self.costs.needed:
             yield ""
-            yield from _costs(self.costs, self.verdicts)
+            yield from _costs(self.costs, self.verdicts, has_scores=self.scores is not None)
 
     def _facts(self) -> Iterator[str]:
         items = self.flagged + self.passed
@@ -288,7 +288,7 @@ def _needed(prospect: Prospect, margins: Any, assurance: float | None) -> Needed
     return Needed(dict(margins), labels, SECONDS_A_LABEL * labels, judged, others)
 
 
-def _costs(costs: Costs, verdicts: str | None) -> Iterator[str | Table]:
+def _costs(costs: Costs, verdicts: str | None, *, has_scores: bool) -> Iterator[str | Table]:
     yield (
         f"Labels that a round needs, here for the {costs.flagged:,} flagged and {costs.passed:,} "
         f"passed items of {costs.window}:"
@@ -317,7 +317,10 @@ def _costs(costs: Costs, verdicts: str | None) -> Iterator[str | Table]:
         yield f"Column {verdicts!r} may hold such verdicts; judge.column in the config names it."
     if costs.basis == "nothing":
         rates = ", ".join(f"{name} {costs.expected[name]:.2g}" for name in ASSUMED)
-        yield f"Without scores this assumes {rates}; a column of scores would save labels."
+        if has_scores:
+            yield f"The scores are no probabilities, so this assumes {rates} until labels are in."
+        else:
+            yield f"Without scores this assumes {rates}; a column of scores would save labels."
     if costs.plausible is not None and len({*costs.plausible}) > 1:
         low, high = costs.plausible
         yield (

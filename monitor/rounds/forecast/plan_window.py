@@ -294,9 +294,11 @@ def _as_if_drawn(context: MonitorContext) -> Round:
         )
         raise SourceRefused(message)
     newest = window_of(schedule, slot)
-    # Nothing in the newest window: plan by the last window that has predictions.
+    # Nothing in the newest window: plan by the last window that predictions fill, if one is filled.
     if span[1] < newest.start or span[0] >= newest.end:
-        slot = next(slots_after(schedule, span[1] + schedule.lag))
+        slot = newest_slot(schedule, span[1] + schedule.lag)
+        if window_of(schedule, slot).start < span[0]:
+            slot = next(slots_after(schedule, span[1] + schedule.lag))
     with context.database.read() as connection:
         monitor_id = round_store.find_monitor(connection, settings.name)
     return Round(
