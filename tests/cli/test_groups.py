@@ -76,3 +76,39 @@ def test_rounds_with_groups_have_wider_intervals_of_the_rate_alone(bare):
     assert widths["with"]["rate"] > 1.2 * widths["without"]["rate"]
     assert widths["with"]["window"] < 1.2 * widths["without"]["window"]
     assert "flagged labels are worth" in shown.line("items of one group")
+
+
+def test_ids_that_begin_alike_are_asked_about_once_there_is_no_group(bare):
+    bare.predictions(mail_id="'user' || i // 4 || '-' || i")
+    bare.config()
+
+    line = bare.run("check").line("share their beginning")
+
+    assert "200 of 200 ids share their beginning with another, such as 'user" in line
+    assert "alarms more frequent than promised; source.columns.group names the column" in line
+
+
+@pytest.mark.parametrize(
+    "ids", ["'2026-03-0' || (i % 7 + 1) || '-' || i", "'m' || i", "'mail-' || i", "md5(i::text)"]
+)
+def test_dates_numbers_and_one_beginning_for_all_are_no_groups(bare, ids):
+    bare.predictions(mail_id=ids)
+    bare.config()
+
+    assert "columns.group" not in bare.run("check").out
+
+
+def test_equal_texts_are_asked_about(place):
+    place.predictions(subject="'subject ' || i % 40")
+    place.config("{kind: files}")
+
+    line = place.run("check").line("show equal content")
+
+    assert "items show equal content: if such items belong together" in line
+
+
+def test_different_texts_are_not_asked_about(place):
+    place.predictions()
+    place.config("{kind: files}")
+
+    assert "equal content" not in place.run("check").out

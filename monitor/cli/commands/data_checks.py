@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from monitor.cli.commands.group_checks import group_warnings
+from monitor.cli.commands.group_checks import group_hints, group_warnings
 from monitor.cli.commands.inverted_labels import inverted_warnings
 from monitor.domain.errors import LabelsRefused, SourceRefused
 from monitor.domain.model import BandEdges, Frame, Window
@@ -94,6 +94,7 @@ def check_source(context: MonitorContext) -> CheckResult:
         *sampling_questions(frame, settings, os.environ),
         *_version_warnings(frame),
         *group_warnings(frame),
+        *group_hints(frame),
         *_where_warnings(context, window, is_empty=False),
         *_shown_warnings(context, frame),
     )
@@ -145,6 +146,7 @@ def _shown_warnings(context: MonitorContext, frame: Frame) -> Iterator[str]:
     ids = [candidate.id for part in frame.strata for candidate in part.candidates[:_CHECKED]]
     shown = context.source.show(ids, frame.window).values()
     yield from broken_pictures(shown, settings)
+    yield from group_hints(replace(frame, strata=()), shown)
     pictures = sorted({name for one in shown for name, value in one.items() if is_picture(value)})
     for labeler in [one.labeler for one in context.today]:
         shows = isinstance(labeler, ShowsPictures) and labeler.shows_pictures

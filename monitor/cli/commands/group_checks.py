@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from monitor.domain.model import Frame
+from monitor.domain.shown import Shown
 from monitor.domain.values import listed
 from monitor.presentation.numbers import plural
 
 _MOST_WITHOUT = 0.05  # of the items
 _LEAST_GROUPS = 10  # of a class; with fewer, 95 % of Student's t is far from 95 % of the normal
+_MOST_ALONE = 0.5  # of the ids
+_MOST_EQUAL = 0.1  # of the items
+_BEGINNING = re.compile(r"(.*[A-Za-z].*[-_:/.#|])[^-_:/.#|]+")  # dates and numbers are no groups
+_IF_GROUPS = (
+    "if such items belong together, as of one user or campaign, intervals of the rate are too "
+    "narrow and alarms more frequent than promised; source.columns.group names the column"
+)
 _COMPARED = 20  # items; of fewer each may well be of another group
 
 
@@ -35,6 +44,25 @@ def group_warnings(frame: Frame) -> Iterator[str]:
         )
     yield from _few_groups(frame, column)
     yield from _spellings(named, column)
+
+
+def group_hints(frame: Frame, shown: Collection[Shown] = ()) -> Iterator[str]:
+    """Ask for groups where none are named, but ids begin alike or items show equal content."""
+    if frame.group_column is not None:
+        return
+    ids = [candidate.id for part in frame.strata for candidate in part.candidates]
+    starts = Counter(match[1] for match in map(_BEGINNING.fullmatch, ids) if match is not None)
+    repeated = {start: count for start, count in starts.items() if count > 1}
+    if sum(repeated.values()) > _MOST_ALONE * len(ids) and len(repeated) >= _LEAST_GROUPS:
+        largest = max(repeated, key=lambda start: (repeated[start], start))
+        yield (
+            f"{sum(repeated.values())} of {plural(len(ids), 'id')} share their beginning with "
+            f"another, such as {largest!r}: {_IF_GROUPS}"
+        )
+    texts = Counter(repr(sorted(one.items())) for one in shown if any(one.values()))
+    equal = sum(count for count in texts.values() if count > 1)
+    if equal > _MOST_EQUAL * texts.total() and equal >= _LEAST_GROUPS:
+        yield f"{equal} of {plural(texts.total(), 'item')} show equal content: {_IF_GROUPS}"
 
 
 def _few_groups(frame: Frame, column: str) -> Iterator[str]:
