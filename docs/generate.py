@@ -70,6 +70,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "monitors": MonitorConfig,
     "monitors: classes": Classes,
     **of_kinds("monitors: source", SOURCES),
+    "monitors: source, of every kind": QueriedSettings,
     "monitors: source.columns": Columns,
     "monitors: source.columns.show, an entry": ShownColumn,
     "monitors: source.challenger": Challenger,
@@ -88,6 +89,35 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "monitors: pooling": Pooling,
     **of_kinds("hooks", HOOKS),
 }
+
+CHANGED_BY_MOST = {
+    "Config": "monitors mlflow hooks",
+    "MlflowSettings": "tracking_uri",
+    "WebSettings": "listen allow_remote",
+    "PagesSettings": "listen login names",
+    "MonitorConfig": "source schedule limits",
+    "Classes": "column values",
+    "DuckdbSettings": "path",
+    "SqlSettings": "url table",
+    "LakeSettings": "delta iceberg",
+    "SparkSettings": "table path",
+    "QueriedSettings": "columns threshold positive",
+    "Columns": "id time score",
+    "Challenger": "score threshold",
+    "Judge": "column positive",
+    "Schedule": "cron time_zone lag",
+    "Sample": "margin max_labels",
+    "FilesSettings": "folder format question",
+    "ColumnSettings": "matures missing_means time",
+    "PageSettings": "question guideline deadline",
+    "LabelStudioSettings": "url token question",
+    "ReviewSettings": "question deadline",
+    "Pooling": "hazard",
+    "WebhookSettings": "url secret",
+    "AlertmanagerSettings": "url labels",
+    "CommandSettings": "command",
+}
+"""The two or three settings of a section that most configs change: first in its table, and bold."""
 
 NOTES = {
     "kind": "names the adapter; the other settings of the section depend on it",
@@ -124,7 +154,7 @@ NOTES = {
     "TableSettings.negative": "values that do not; 0 and false unless given, others are refused",
     "SqlSettings.url": "address for SQLAlchemy, passwords as `${NAME}`: [databases](../how-to/sources-sql.md)",
     "SqlSettings.table": "table or view, `name` or `schema.name`",
-    "QueriedSettings.time_unit": "of times that are numbers",
+    "QueriedSettings.time_unit": "of times that are numbers; not for kind `duckdb`",
     "SparkSettings.table": "table or view of Spark's catalog",
     "SparkSettings.path": "folder, file or pattern, or a list of them; a relative one starts at "
     "the config, on this machine",
@@ -220,9 +250,10 @@ config.yaml:14, monitors[mail-travel].limits.recall: 80 is not a share. It must 
 
 - **Paths** are relative to the folder of the file, those in `sqlite:///FILE` too.
 - **Durations** are a number and a unit: `45s`, `30m`, `6h`, `5d`, `2w`.
-- **Shares** lie strictly between 0 and 1.
+- **Shares** are strictly between 0 and 1.
+- **Bold** settings come first: most configs change these, and few the others.
 - **`${NAME}`** in a text is read from the environment; `$${` stands for the characters.
-- **Secrets** may not stand in the file: write `secret: ${NAME}`, or `secret_file: PATH` to have
+- **Secrets** must not be written into the file: use `secret: ${NAME}`, or `secret_file: PATH` to have
   it read from a file (a line break at its end is left out). This holds for a hook's `url` too,
   of which one part must be a variable, and for passwords in addresses.
 """
@@ -237,17 +268,32 @@ def section(title: str, model: type[BaseModel]) -> str:
     """Return the part about one class of settings."""
     text = re.sub(r"``(.+?)``", _code, description(model), flags=re.DOTALL)
     text = re.sub(r"\]\(([a-z-]+\.md)", r"](../how-to/\1", text)
-    rows = [row(model, key) for key in model.model_fields]
+    usual = CHANGED_BY_MOST.get(model.__name__, "").split()
+    keys = [key for key in model.model_fields if not is_shared(model, key)]
+    first = sorted(set(usual) & set(keys), key=usual.index)
+    rows = [row(model, key).replace(f"`{key}`", f"**`{key}`**", 1) for key in first]
+    rows += [row(model, key) for key in keys if key not in first]
     table = ["| setting | value | default | meaning |", "|---|---|---|---|", *rows]
     return "\n".join([f"## {title}", "", text, "", *(table if rows else []), ""])
 
 
+def is_shared(model: type[BaseModel], key: str) -> bool:
+    """Whether a kind of source takes a setting as the section on every kind has it."""
+    common = QueriedSettings.model_fields.get(key)
+    return (
+        model is not QueriedSettings
+        and issubclass(model, TableSettings)
+        and common is not None
+        and (common.default, common.annotation)
+        == (model.model_fields[key].default, model.model_fields[key].annotation)
+    )
+
+
 def description(model: type[BaseModel]) -> str:
-    """Return the docstring of a class, and what the settings of tables that it extends add."""
+    """Return the docstring of a class; the section on every kind of source has two."""
     texts = [inspect.cleandoc(model.__doc__ or "")]
-    for base in (QueriedSettings, TableSettings):
-        if issubclass(model, base):
-            texts.append(inspect.cleandoc(base.__doc__ or "").partition("\n\n")[2])
+    if model is QueriedSettings:
+        texts.append(inspect.cleandoc(TableSettings.__doc__ or "").partition("\n\n")[2])
     return "\n\n".join(texts)
 
 
