@@ -135,6 +135,12 @@ def _shares(forecast: PlanForecast) -> Iterator[str]:
     planned, total = forecast.planned, forecast.outlook.plan.total
     if free := planned.prospect.free_labels:
         yield f"Columns have {free:,} of them, people give {total - free:,}."
+    if planned.group_effect > 1:
+        yield (
+            "These margins are of the window itself. Items of one group are alike: by the last "
+            f"round, intervals of the rate are up to {planned.group_effect**0.5:.1f} times as wide "
+            "as labels of independent items make them. Labels from more groups narrow them."
+        )
     if planned.checks:
         yield f"People check {planned.checks:,} labels of columns besides."
 

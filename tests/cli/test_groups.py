@@ -72,7 +72,10 @@ def test_rounds_with_groups_have_wider_intervals_of_the_rate_alone(bare):
         }
 
     shown = bare.run("show", 1)
+    planned = bare.run("plan")
 
+    assert "Items of one group are alike: by the last round" in planned.out
+    assert bare.as_json("plan")["group_effect"] > 1.5
     assert widths["with"]["rate"] > 1.2 * widths["without"]["rate"]
     assert widths["with"]["window"] < 1.2 * widths["without"]["window"]
     assert "flagged labels are worth" in shown.line("items of one group")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from monitor.domain.labels import current_label
 from monitor.domain.model import Answer
@@ -20,6 +20,7 @@ from monitor.storage.rounds import round_store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+KIND = "groups"
 NOTED = 1.5
 """Design effect above which a round says what its labels are worth."""
 _LABELS = {Answer.POSITIVE: True, Answer.NEGATIVE: False}
@@ -55,7 +56,13 @@ def group_notices(now: Tally) -> list[NoticeRow]:
         return []
     effect = max(now.counts.group_effects)
     sentence = groups_sentence(worth)
-    return [NoticeRow(kind="groups", subject="", value=effect, sentence=sentence)]
+    return [NoticeRow(kind=KIND, subject="", value=effect, sentence=sentence)]
+
+
+def group_effect_of(report: Mapping[str, Any]) -> float:
+    """Return the larger design effect that a report notes; 1 if it notes none."""
+    notices = report.get("notices", ())
+    return max((row["value"] for row in notices if row["kind"] == KIND), default=1.0)
 
 
 def _by_class(now: Tally) -> Iterator[tuple[str, float, float]]:

@@ -22,6 +22,7 @@ from monitor.domain.state import RoundState
 from monitor.presentation.forecasts import PLAN_SOURCES, earlier_rounds_text
 from monitor.presentation.reasons import plan_note
 from monitor.rounds.context import MonitorContext
+from monitor.rounds.estimation.groups import group_effect_of
 from monitor.rounds.sampling.plan import prospect_of, rates_before, reference_of
 from monitor.rounds.sampling.window_scan import scan_window, why_unusable
 from monitor.stats.design.allocation import Allocation, allocate
@@ -30,7 +31,7 @@ from monitor.stats.design.planning import PlanOptions, plan_options
 from monitor.stats.design.prospect import Prospect
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.power import DROP, WITHIN, AlertPower, alert_power, assumed_limits
-from monitor.storage.results import estimate_store
+from monitor.storage.results import estimate_store, report_store
 from monitor.storage.rounds import round_store
 from monitor.storage.rounds.round_store import Round
 
@@ -46,6 +47,7 @@ class PlannedWindow:
 
     ``checks`` is how many labels of columns people check besides. ``estimates`` are precision and
     recall of the last closed round of the history with earlier rounds, as status shows them.
+    ``group_effect`` is the larger design effect of its labels, where items belong to groups.
     """
 
     prospect: Prospect
@@ -54,6 +56,7 @@ class PlannedWindow:
     window: Window | None = None
     checks: int = 0
     estimates: Mapping[str, float] = field(default_factory=dict)
+    group_effect: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,7 @@ class PlanForecast:
             "labels": plan.total,
             "free_labels": prospect.free_labels,
             "checks": self.planned.checks,
+            "group_effect": self.planned.group_effect,
             "cost": plan.cost,
             "margins": dict(plan.margins),
             "later_margins": dict(plan.later),
@@ -191,6 +195,7 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
     bands = bands_of([part.stratum for part in seen.frame.strata], round_.settings.sample)
     names = tuple(band.name for band in bands)
     estimates: dict[str, float] = {}
+    effect = 1.0
     if existing is None or existing.source == "history":
         basis = PLAN_SOURCES[prospect.prior_rates.source]
     else:
@@ -198,6 +203,8 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
             earlier = round_store.closed_rounds(connection, seen.known.id) if seen.known else []
             if earlier:
                 estimates = _shown_estimates(connection, earlier[-1])
+                report = report_store.read_report(connection, earlier[-1].id, earlier[-1].version)
+                effect = group_effect_of(report)
         basis = earlier_rounds_text(len(earlier))
     checks = sum(each.items for each in checks_of(round_.settings.labeling).values())
     return PlannedWindow(
@@ -207,6 +214,7 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
         round_.window,
         checks,
         estimates,
+        effect,
     )
 
 
