@@ -208,6 +208,7 @@ FACTS: dict[str, Callable[[MonitorConfig], bool]] = {
     "challenger": lambda monitor: monitor.source.challenged_by is not None,
     "released": lambda monitor: monitor._column("released") is not None,
     "source.kept_with": lambda monitor: getattr(monitor.source, "kept_with", None) is not None,
+    "source.columns.weight": lambda monitor: monitor._column("weight") is not None,
     "bands alone": lambda monitor: monitor.source.has_scores and monitor.sample.cells is None,
     "source.columns.group": lambda monitor: monitor._column("group") is not None,
     "labels counted whole": lambda monitor: bool(monitor.settings().round.counted_whole),
@@ -220,6 +221,11 @@ _NO_SCORE = (
 )
 _NO_JUDGE = "the monitor has no judge whose rate could be limited"
 _NO_GROUPS = "evidence on a judge takes items for independent; remove the limit, or the group"
+
+_BANDS_ALONE = (
+    "the noise of sizes is in intervals of score cells only; remove sample.bands and "
+    "sample.cells: null"
+)
 
 EXCLUSIONS = {
     ("sample.bands", "no score"): _NO_SCORE.format("bands"),
@@ -256,9 +262,14 @@ EXCLUSIONS = {
     ("sample.max_labels", "source.kept_with"): (
         "all counts the rows of the log, which keeps a sample of the predictions; give a number"
     ),
-    ("source.kept_with", "bands alone"): (
-        "the noise of sizes is in intervals of score cells only; remove sample.bands and "
-        "sample.cells: null"
+    ("source.kept_with", "bands alone"): _BANDS_ALONE,
+    ("source.columns.weight", "bands alone"): _BANDS_ALONE,
+    ("sample.max_labels", "source.columns.weight"): (
+        "all counts items, and source.columns.weight has every number by amount; give a number"
+    ),
+    ("source.columns.weight", "classes"): (
+        "the averages of a block of classes are by items; leave the weight out, or write the "
+        "monitors out one by one"
     ),
 }
 """Why a monitor cannot have a setting where a fact holds, and what to do."""

@@ -158,7 +158,8 @@ class StratumFrame:
 
     ``segments`` holds the size of each value for each segment column; they add up to ``size``.
     With ``release``, candidates are only items that were let through; with ``rows`` the size was
-    estimated from these, of a log that keeps a sample.
+    estimated from these, of a log that keeps a sample. Where ``rows`` is negative, the size is an
+    amount that varies as the sum of ``-rows`` equal items; ``largest`` is the largest of one item.
     """
 
     stratum: Stratum
@@ -168,16 +169,22 @@ class StratumFrame:
     challenged: Decisions | None = None
     release: Release | None = None
     rows: int | None = None
+    largest: float = 0.0
 
     @property
     def available(self) -> int:
-        """How many items can be labeled, of those that one scan may draw."""
+        """How many items can be labeled, of those that one scan may draw.
+
+        By amount no more than the largest item leaves room for: a label stands for size/labels.
+        """
+        if self.largest:
+            return min(len(self.candidates), int(self.size / self.largest))
         return len(self.candidates) if self.has_fewer else self.size
 
     @property
     def sampled(self) -> int:
         """How many rows stand for more items than there are rows."""
-        return self.rows if self.rows is not None and self.rows < self.size else 0
+        return self.rows if self.rows is not None and 0 < self.rows < self.size else 0
 
     @property
     def has_fewer(self) -> bool:
@@ -201,6 +208,8 @@ class BadRow(StrEnum):
     UNKNOWN_CLASS = "predicted neither positive nor negative"
     NO_RELEASE = "released neither 1 nor 0"
     NO_RELEASE_CHANCE = "probability of release not in (0, 1]"
+    NO_AMOUNT = "amount missing or not a number"
+    NEGATIVE_AMOUNT = "amount negative"
     NO_LOG_CHANCE = "probability of being kept not in (0, 1]"
     DUPLICATE = "duplicate id"
 
@@ -232,6 +241,16 @@ class Frame:
     challenger_fault: str | None = None
     judge_fault: str | None = None
     omitted: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def is_amount(self) -> bool:
+        """Whether sizes are amounts, not numbers of items."""
+        return any(part.rows is not None and part.rows < 0 for part in self.strata)
+
+    @property
+    def items(self) -> int:
+        """Predictions that were counted; sizes of amounts are larger."""
+        return self.rows if self.is_amount else self.size
 
     @property
     def challenged(self) -> Decisions | None:

@@ -501,6 +501,7 @@ class RoundReport(Report):
     size: int
     flagged: int
     bad_rows: dict[str, int]
+    size_notes: dict[str, int] = Field(default_factory=dict)
     strata: list[StratumRow]
     cells: list[StratumRow] = Field(default_factory=list)
     estimates: list[ReportedEstimate]

@@ -336,6 +336,11 @@ class RoundSettings(Settings):
         return _remaining(values) | changed
 
     @property
+    def by_amount(self) -> bool:
+        """Whether items are counted and drawn by amount."""
+        return (self.source or {}).get("columns", {}).get("weight") is not None
+
+    @property
     def counted_whole(self) -> dict[bool, int]:
         """The predicted classes whose labels are all counted, each with its labeler's index."""
         if self.challenger is not None:
@@ -346,7 +351,9 @@ class RoundSettings(Settings):
         return {
             flagged: part
             for flagged, part in column_classes(self.labeling).items()
-            if not (flagged and self.released) and keeps_all(self.source, flagged=flagged)
+            if not (flagged and self.released)
+            and keeps_all(self.source, flagged=flagged)
+            and not self.by_amount
         }
 
 

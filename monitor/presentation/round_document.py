@@ -159,6 +159,11 @@ def head_lines(page: RoundPage) -> Iterator[str]:
         yield f"note: {reason if count == 1 else f'{count} {reason}'}"
 
 
+def size_lines(report: RoundReport) -> list[str]:
+    """State what the sizes are of, where they are not numbers of counted items."""
+    return [f"{count:,} {note}" for note, count in report.size_notes.items()]
+
+
 def facts(report: RoundReport) -> list[str]:
     """State what a round is of, what its intervals are, and how to find it again."""
     counted = (

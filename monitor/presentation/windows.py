@@ -94,6 +94,15 @@ def sampled_traces_sentence(variable: str, ratio: float) -> str:
     )
 
 
+def large_items_sentence(share: float, labels: int, stratum: str) -> str:
+    """Report that the amount of a single item limits the labels of a stratum."""
+    return (
+        f"one item holds {percent_text(share)} of the amount of {stratum}, so only "
+        f"{labels} of its items can be labeled in proportion to amounts; the largest items, in a "
+        "monitor of their own by source.where, would leave room for more"
+    )
+
+
 def held_back_sentence(monitor: str, number: int) -> str:
     """Describe where the fault of a window is shown, for those who may not see its rows."""
     return (

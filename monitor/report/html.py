@@ -41,6 +41,7 @@ from monitor.presentation.round_document import (
     limit_signs,
     next_round_section,
     round_sections,
+    size_lines,
 )
 from monitor.report.curve_figures import single_curves
 from monitor.report.figures import counts_svg, metric_svg, timeline_svg
@@ -72,6 +73,7 @@ def report_html(report: RoundReport) -> bytes:
             due=minute_text(report.slot),
             verdict=verdict_sentence(report),
             to_do=to_do_sentences(report),
+            sizes=size_lines(report),
             meaning=meaning_sentences(report),
             numbers=[_number(report, metric) for metric in _WATCHED if report.estimates],
             restated=restated_lines(report.restated),

@@ -27,6 +27,9 @@ PREDICTED_UNKNOWN = -13
 RELEASED_UNKNOWN = -14
 CHANCE_UNUSABLE = -15
 LOG_CHANCE_UNUSABLE = -16
+AMOUNT_UNUSABLE = -17
+AMOUNT_NEGATIVE = -18
+AMOUNT_ZERO = -19
 WITHHELD = -100
 """Bucket of the flagged items of stratum 0 that were not let through; -101 of stratum 1, ..."""
 
@@ -45,17 +48,24 @@ REASONS = {
     RELEASED_UNKNOWN: BadRow.NO_RELEASE,
     CHANCE_UNUSABLE: BadRow.NO_RELEASE_CHANCE,
     LOG_CHANCE_UNUSABLE: BadRow.NO_LOG_CHANCE,
+    AMOUNT_UNUSABLE: BadRow.NO_AMOUNT,
+    AMOUNT_NEGATIVE: BadRow.NEGATIVE_AMOUNT,
 }
 UNTIMED = frozenset({TIME_MISSING, TIME_UNPARSABLE})
 _NOT_IN_WINDOW = UNTIMED | {OUTSIDE, NAIVE_TIME}
 
 
 class Chances(NamedTuple):
-    """Least, sum and sum of the inverse of the probabilities that some rows have each."""
+    """Least, sum, sum of the inverse and of the squares, and largest of a number of some rows.
+
+    It is the probability of each row's release, of its being in the log, or its amount.
+    """
 
     least: float
     total: float
     inverse: float
+    squares: float
+    most: float
 
 
 @dataclass(frozen=True, slots=True)

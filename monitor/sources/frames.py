@@ -21,6 +21,7 @@ from monitor.domain.model import (
 )
 from monitor.domain.segments import scaled, with_segments
 from monitor.domain.values import MISSING_MARKERS
+from monitor.sources.amounts import amount_notes, by_amount
 from monitor.sources.buckets import (
     NAIVE_TIME,
     PREDICTED_UNKNOWN,
@@ -83,6 +84,7 @@ class FrameBuilder:
                 **_other_versions(inside, newest),
                 **_release_note(strata),
                 **sampled_note(strata),
+                **(amount_notes(query.table.place, strata, current) if query.has_amounts else {}),
             },
             model_version=newest,
             unknown=self._unknown_values(query, counts),
@@ -230,6 +232,8 @@ def _stratum_frames(
         duplicates += sum(one.rows for one in own) - part.size
         if settings.kept_with is not None:
             part = estimated(part, own, settings.kept_with)
+        if settings.columns.weight is not None:
+            part = by_amount(part, own)
         parts.append(part)
     return tuple(parts), duplicates
 

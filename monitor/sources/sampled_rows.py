@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from monitor.domain.model import StratumFrame
-from monitor.domain.sampled_log import LogShares
+from monitor.domain.sampled_log import SAMPLED_NOTE, LogShares
 from monitor.domain.segments import scaled
 from monitor.sources.buckets import BucketCount
-
-SAMPLED_NOTE = "rows of a log that keeps a sample: sizes are estimated by source.kept_with"
 
 
 def estimated(

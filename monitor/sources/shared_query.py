@@ -28,6 +28,7 @@ from sqlalchemy.ext.compiler import compiles
 
 from monitor.domain.model import Window
 from monitor.sources import buckets
+from monitor.sources.amounts import is_drawn, limit_leaf
 from monitor.sources.sql_query import Query, Scan
 from monitor.sources.sql_rows import (
     ALL,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 _SCORE, _DECISION, _GROUP, _CHANCE = "score", "challenged", "group_name", "chance"
 _OWN = (
     *(_SCORE, "predicted", "score_text", "judged", _DECISION, "challenger_score"),
-    *("released", _GROUP, _CHANCE),
+    *("released", _GROUP, _CHANCE, "weight"),
 )
 """Parts of a row that each monitor has of its own; all others are the same for all."""
 
@@ -96,7 +97,8 @@ class SharedQuery:
         if any(scan.query.settings.columns.released is not None for scan in self.scans):
             is_in |= rows.c.bucket <= code_of(buckets.WITHHELD)
         in_strata = [is_in, *of_version(rows, version)]
-        return select(*groups, func.count()).where(*in_strata).group_by(*groups)
+        counted = func.sum(rows.c[_CHANCE]) if self.common.has_amounts else func.count()
+        return select(*groups, counted).where(*in_strata).group_by(*groups)
 
     def draw(
         self,
@@ -128,6 +130,22 @@ class SharedQuery:
                 for index in self.indexes
             ),
         ).where(*below, drawn < greatest, *of_version(rows, version))
+
+    def draw_by_amount(
+        self, window: Window, seed: str, limits: Mapping[int, float], version: str | None
+    ) -> Select[Any]:
+        """Take the rows of one monitor in proportion to their amounts; columns are as of `draw`."""
+        rows = self.rows(window)
+        drawn, amount = self.common.hashed(seed, rows.c.id), self.own(rows, _CHANCE, 0)
+        limit = self.placed(rows, 0, limit_leaf(limits))
+        return select(
+            *(drawn.label("h"), rows.c.id, *(rows.c[name] for name in self.common.segments)),
+            self.placed(rows, 0, code_of).label("bucket_0"),
+            *(
+                self.own(rows, name, 0).label(f"{name}_0")
+                for name in (_SCORE, _DECISION, _GROUP, _CHANCE)
+            ),
+        ).where(is_drawn(drawn, amount, limit), *of_version(rows, version))
 
     def rows(self, window: Window) -> Subquery:
         """Rows of a window with the columns of each monitor, under names with its position."""

@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, Any
 from monitor.domain.errors import SourceRefused, SourceUnavailable
 from monitor.domain.model import Candidate, Decisions, Window
 from monitor.sources import buckets
+from monitor.sources.amounts import rank_of
 from monitor.sources.dialects import Reading
 from monitor.sources.shared_query import SharedQuery
 from monitor.sources.sql_query import Query, Scan
 from monitor.sources.sql_rows import ALL
 
 if TYPE_CHECKING:
+    from sqlalchemy import Select
+
     Groups = list[list[buckets.BucketCount]]
     """The groups of each monitor, by its position."""
 
@@ -30,6 +33,7 @@ _AT_ONCE = 10_000  # rows that are held besides those that are kept
 _STREAMED = {"stream_results": True, "yield_per": _AT_ONCE}
 """How rows come where they may be many, as of an id that fills a stratum: PostgreSQL then takes
 one process for them and not several."""
+_EVERY = 1e300  # a limit above the rank of every row
 ATTEMPTS = 3  # at a table whose rows change while they are read
 
 
@@ -80,9 +84,10 @@ def tallied(reading: Reading, shared: SharedQuery, window: Window) -> Groups:
         _, query, strata, _ = shared.scans[k]
         challenged = None if query.challenger is None else Decisions(*more[:4])
         # A passed item was let through for certain, whatever its row says.
-        is_certain = bucket >= 0 and not strata[bucket].flagged and not query.has_log_chances
+        has_own = query.has_log_chances or query.has_amounts
+        is_certain = bucket >= 0 and not strata[bucket].flagged and not has_own
         has_chance = query.has_chances and not is_certain and more[-1] is not None
-        chance = buckets.Chances(*more[-3:]) if has_chance else None
+        chance = buckets.Chances(*more[-5:]) if has_chance else None
         counted[k].append(
             buckets.BucketCount(
                 *(bucket, version, count), example=example, challenged=challenged, chance=chance
@@ -103,7 +108,10 @@ def drawn_from(
     reading: Reading, shared: SharedQuery, window: Window, seed: str, counted: Groups
 ) -> Groups:
     """Give the groups of each monitor their candidates and segments."""
-    draws = [Draw(groups, scan.at_most) for groups, scan in zip(counted, shared.scans, strict=True)]
+    draws = [
+        (AmountDraw if scan.query.has_amounts else Draw)(groups, scan.at_most)
+        for groups, scan in zip(counted, shared.scans, strict=True)
+    ]
     wanting = {index: draw for index, draw in enumerate(draws) if draw.bounds}
     version = next((draw.version for draw in wanting.values()), None)
     options: dict[str, Any] = {}
@@ -111,7 +119,12 @@ def drawn_from(
     while parts:
         for part in parts:
             of_part = SharedQuery([shared.scans[index] for index in part])
-            statement = of_part.draw(window, seed, [draw.bounds for draw in part.values()], version)
+            [first, *_] = part.values()
+            statement = (
+                first.statement(of_part, window, seed)
+                if isinstance(first, AmountDraw)
+                else of_part.draw(window, seed, [draw.bounds for draw in part.values()], version)
+            )
             rows = reading.connection.execute(statement, execution_options=options)
             _deal(rows, len(shared.common.segments), [*part.values()])
             for index, draw in part.items():
@@ -129,7 +142,7 @@ def _deal(rows: Iterable[Sequence[Any]], segments: int, draws: Sequence[Draw]) -
         md5, item_id, *values = row
         for index, draw in enumerate(draws, segments):
             bucket, score, *own = values[index :: len(draws)]
-            if md5 < draw.bounds.get(bucket, ""):
+            if draw.takes(bucket, md5, own[-1]):
                 draw.add((bucket, md5, item_id, score, *values[:segments], *own))
 
 
@@ -142,7 +155,7 @@ def _values_of(
         counted: defaultdict[tuple[int, int], dict[str, int]] = defaultdict(dict)
         statement = shared.values_of(column, window, version)
         for k, bucket, value, count in reading.connection.execute(statement):
-            counted[k, bucket][value] = count
+            counted[k, bucket][value] = round(count)  # of amounts
         columns.append(counted)
     return {
         k: {
@@ -177,6 +190,10 @@ class Draw:
         self.bounds = {
             bucket: first_bound(self._wanted, rows) for bucket, rows in self._sizes.items()
         }
+
+    def takes(self, bucket: int, md5: str, chance: Any) -> bool:  # noqa: ARG002  amounts go by it
+        """Whether a row is below the bound of its stratum."""
+        return md5 < self.bounds.get(bucket, "")
 
     def add(self, row: tuple[Any, ...]) -> None:
         """Take a row below the bound of its stratum.
@@ -219,6 +236,52 @@ class Draw:
             else group
             for group in self._counted
         ]
+
+
+class AmountDraw(Draw):
+    """The first items of each stratum in the order of a draw in proportion to their amounts."""
+
+    def __init__(self, counted: Sequence[buckets.BucketCount], at_most: int) -> None:
+        super().__init__(counted, at_most)
+        self._chances = {one.bucket: one.chance for one in self._current if one.chance is not None}
+        expected = self._wanted + 8 * sqrt(self._wanted) + 20
+        self.limits = {
+            bucket: self._limit(bucket, expected / chance.total)
+            for bucket, chance in self._chances.items()
+        }
+
+    def _limit(self, bucket: int, limit: float) -> float:
+        return _EVERY if limit * self._chances[bucket].least >= 1 else limit
+
+    def statement(self, of_part: SharedQuery, window: Window, seed: str) -> Select[Any]:
+        """Write what finds the rows below the bounds."""
+        open_limits = {bucket: self.limits[bucket] for bucket in self.bounds}
+        return of_part.draw_by_amount(window, seed, open_limits, self.version)
+
+    def takes(self, bucket: int, md5: str, amount: Any) -> bool:
+        """Whether a row is below the bound of its stratum."""
+        return bucket in self.bounds and rank_of(md5, amount) < self.limits[bucket]
+
+    def add(self, row: tuple[Any, ...]) -> None:
+        """Take a row below the bound of its stratum."""
+        self._rows[row[0]].append(row)
+
+    def settle(self, seed: str, query: Query) -> None:
+        """Keep the candidates of each stratum if they suffice; raise the bounds of the others."""
+        for bucket in list(self.bounds):
+            rows = sorted(self._rows[bucket], key=_by_rank)[: self._wanted]
+            is_short = len(rows) < min(self._wanted, self._sizes[bucket])
+            if is_short and self.limits[bucket] < _EVERY:
+                self.limits[bucket] = self._limit(bucket, _RAISED * self.limits[bucket])
+                continue
+            _check_md5(rows, seed, query)
+            self._candidates[bucket] = tuple(map(_candidate, rows))
+            del self.bounds[bucket]
+        self._rows.clear()
+
+
+def _by_rank(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return (rank_of(row[1], row[-1]), *row[1:3])
 
 
 def _current(groups: Iterable[buckets.BucketCount]) -> list[buckets.BucketCount]:

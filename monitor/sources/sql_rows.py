@@ -114,8 +114,14 @@ class RowQuery:
 
     @property
     def has_chances(self) -> bool:
-        """Whether each item has its own probability of release, or of being kept."""
-        return isinstance(self.settings.released_with, str) or self.has_log_chances
+        """Whether each item has its own probability of release or of being kept, or an amount."""
+        of_release = isinstance(self.settings.released_with, str)
+        return of_release or self.has_log_chances or self.has_amounts
+
+    @property
+    def has_amounts(self) -> bool:
+        """Whether rows are counted and drawn by amount."""
+        return self.settings.columns.weight is not None
 
     @property
     def has_log_chances(self) -> bool:
@@ -170,6 +176,9 @@ class RowQuery:
             parts |= self._release(columns.released)
         if isinstance(self.settings.kept_with, str):
             parts["chance"] = self._chance(self.settings.kept_with)
+        if columns.weight is not None:
+            parts["weight"] = amount = self._finite(columns.weight)
+            parts["chance"] = case((amount > code_of(0), amount))
         return parts if self.challenger is None else parts | self._decision(self.challenger)
 
     def classed(self, window: Window, strata: Sequence[Stratum]) -> Subquery:
@@ -338,6 +347,12 @@ class RowQuery:
             ]
         if self.has_log_chances:
             reasons.append((c.chance.is_(None), buckets.LOG_CHANCE_UNUSABLE))
+        if self.has_amounts:
+            reasons += [
+                (c.weight.is_(None), buckets.AMOUNT_UNUSABLE),
+                (c.weight < code_of(0), buckets.AMOUNT_NEGATIVE),
+                (c.weight == code_of(0), buckets.AMOUNT_ZERO),
+            ]
         return reasons
 
     def _score_reasons(self, c: Any) -> list[tuple[ColumnElement[bool], int]]:
@@ -425,9 +440,10 @@ def decisions_of(c: Any) -> list[ColumnElement[Any]]:
 
 
 def chances_of(chance: ColumnElement[Any]) -> list[ColumnElement[Any]]:
-    """Take the least of some probabilities, their sum, and the sum of their inverse."""
+    """Write the numbers of `buckets.Chances`, in their order."""
     one: ColumnElement[Any] = literal_column("1.0", Double())
-    return [func.min(chance), func.sum(chance), func.sum(one / chance)]
+    sums = (func.sum(each) for each in (chance, one.op("/")(chance), chance * chance))
+    return [func.min(chance), *sums, func.max(chance)]
 
 
 def code_of(code: int) -> ColumnElement[Any]:

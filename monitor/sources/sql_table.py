@@ -86,6 +86,8 @@ class TableInfo:
         self.check_id(columns.id, "columns.id")
         if columns.score is not None:
             self.check_number(columns.score, "columns.score")
+        if columns.weight is not None:
+            self.check_number(columns.weight, "columns.weight")
         for setting in ("released_with", "kept_with"):
             if isinstance(name := getattr(settings, setting), str):
                 self.check_number(name, setting)

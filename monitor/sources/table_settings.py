@@ -48,6 +48,10 @@ class Columns(Settings):
     ``released`` marks flagged items that were let through (1 or true, 0 or false), where the model
     prevents the outcome of all others, as of a blocked payment; ``source.released_with`` says how
     likely each was. Passed items need no mark.
+
+    ``weight`` is an amount of each item, such as money or views. Then the monitor is by amount:
+    items are drawn in proportion to it, and every metric, size and limit is of amounts. A monitor
+    that counts items is another one, such as of a ``for_each`` block.
     """
 
     id: str
@@ -59,10 +63,11 @@ class Columns(Settings):
     segments: Annotated[tuple[str, ...], Field(max_length=10)] = ()
     released: str | None = None
     group: str | None = None
+    weight: str | None = None
 
     @model_validator(mode="after")
     def _segments_are_groups(self) -> Columns:
-        for name in ("id", "time", "score", "released"):
+        for name in ("id", "time", "score", "released", "weight"):
             if getattr(self, name) in self.segments:
                 message = (
                     f"{getattr(self, name)!r} is the {name} column; a segment is a "
@@ -186,6 +191,26 @@ class TableSettings(SourceSettings):
         if isinstance(sampling, str) and sampling in columns.shown:
             message = f"{sampling!r} is also in columns.show, where it tells what was flagged"
             raise SettingRefused(setting="kept_with", why=message)
+        return self
+
+    @model_validator(mode="after")
+    def _amounts_stand_by_themselves(self) -> TableSettings:
+        columns, weight = self.columns, self.columns.weight
+        if weight is None:
+            return self
+        others = {
+            "columns.released": columns.released,
+            "challenger": self.challenger,
+            "kept_with": self.kept_with,
+        }
+        for setting, other in others.items():
+            if other is not None:
+                message = f"it cannot go with source.{setting} yet; remove one of them"
+                raise SettingRefused(setting="columns.weight", why=message)
+        for name in ("id", "time", "score", "predicted", "model_version"):
+            if weight == getattr(columns, name):
+                message = f"{weight!r} is the {name} column; name the column of amounts"
+                raise SettingRefused(setting="columns.weight", why=message)
         return self
 
     @model_validator(mode="after")

@@ -168,7 +168,8 @@ strata = define_table(
     Column("verdict", String(10)),  # of the judge; null without one
     Column("size", BigInteger, nullable=False),
     Column("planned", Integer, nullable=False),
-    Column("rows", BigInteger),  # what the size was estimated from; null if it was counted
+    # What the size was estimated from, or minus the equal items of an amount; null if counted.
+    Column("rows", BigInteger),
 )
 
 items = define_table(

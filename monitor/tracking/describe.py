@@ -15,6 +15,7 @@ from monitor.presentation.round_document import (
     next_round_section,
     pooled_lines,
     round_sections,
+    size_lines,
 )
 from monitor.presentation.section import Section
 from monitor.presentation.table import Table
@@ -43,7 +44,7 @@ def describe(report: RoundReport, picture: str = "", model: str = "") -> str:
         *map(_sentence, restated_lines(report.restated)),
         *map(_alert, report.alerts),
         *(_section(section) for section in sections if section.kind in URGENT),
-        _sentence("; ".join([*facts(report), *pooled_lines(report)])),
+        _sentence("; ".join([*facts(report), *size_lines(report), *pooled_lines(report)])),
         _section(next_round_section(report)),
         picture,
         *(_section(section) for section in sections if section.kind not in URGENT),

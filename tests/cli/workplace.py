@@ -168,13 +168,23 @@ class Workplace:
                 f"copy (select {listed} from range({rows}) t(i)) to '{self.folder / name}'"
             )
 
-    def select(self, name, where, extra=None):
+    def select_from(self, sql):
+        """Ask the predictions of the newest window, which is a quarter of them."""
+        path = self.folder / "predictions.parquet"
+        with duckdb.connect() as connection:
+            connection.execute(
+                f"create view newest as from '{path}' where mail_id[2:]::int >= (select max("
+                f"mail_id[2:]::int) - 5000 from '{path}')"
+            )
+            return connection.execute(f"{sql} from newest").fetchall()
+
+    def select(self, name, where, extra=None, to="predictions.parquet"):
         """Write the predictions of another file that a condition holds for."""
         more = "" if extra is None else f", {extra}"
         with duckdb.connect() as connection:
             connection.execute(
                 f"copy (select *{more} from '{self.folder / name}' where {where})"
-                f" to '{self.folder / 'predictions.parquet'}'"
+                f" to '{self.folder / to}'"
             )
 
     def stored_predictions(self):

@@ -41,7 +41,6 @@ WITH: dict[str, dict[str, Any]] = {
     "another labeler": {"labeling": {"kind": "files"}},
     "classes": {
         "classes": {"column": "topic", "values": ["travel", "finance"]},
-        "source": {"path": "p.parquet", "columns": COLUMNS},
     },
     "challenger": {
         "source": {**SOURCE, "challenger": {"name": "v8", "score": "new", "threshold": 0.5}}
@@ -58,6 +57,7 @@ WITH: dict[str, dict[str, Any]] = {
         }
     },
     "source.kept_with": {"source": {**SOURCE, "kept_with": {"passed": 0.1}}},
+    "source.columns.weight": {"source": {**SOURCE, "columns": {**COLUMNS, "weight": "amount"}}},
     "bands alone": {"sample": {"cells": None}},
 }
 """How a config comes to have each setting, where it fits, and each fact."""
@@ -68,6 +68,8 @@ def load(folder, *facts):
     for fact in facts:
         both = {**monitor.get("sample", {}), **WITH[fact].get("sample", {})}
         monitor |= WITH[fact] | ({"sample": both} if both else {})
+    if "classes" in monitor:  # each item has the class that it is predicted to be
+        monitor["source"] = {k: v for k, v in monitor["source"].items() if k != "threshold"}
     if "classes" not in monitor:
         monitor["name"] = "mail"
     (folder / "config.yaml").write_text(yaml.safe_dump({"monitors": [monitor]}))

@@ -35,6 +35,7 @@ from monitor.rounds.labels.truth_reach import (
     windows_before,
 )
 from monitor.rounds.opening.setting_changes import version_change
+from monitor.rounds.sampling.amounts import large_item_sentences
 from monitor.rounds.sampling.baseline import check_baseline, majority_sentence
 from monitor.rounds.sampling.plan import broken_pictures
 from monitor.rounds.sampling.plausibility import refuse_unknown, verdict_sizes
@@ -86,12 +87,14 @@ def check_source(context: MonitorContext) -> CheckResult:
         if concern.is_setting:
             message = f"in {newest}: {concern.sentence}"
             raise SourceRefused(message)
-    summary = f"{plural(frame.size, 'prediction')} in {newest}, {frame.flagged_size} flagged"
+    counted = f"an amount of {frame.size}" if frame.is_amount else plural(frame.size, "prediction")
+    summary = f"{counted} in {newest}, {frame.flagged_size} flagged"
     warnings = (
         *(concern.sentence for concern in unexpected.concerns),
         *filter(None, [majority_sentence(context, frame, slot, settings)]),
         *version_change(context, frame),
         *sampling_questions(frame, settings, os.environ),
+        *large_item_sentences(frame, [settings.sample.budget // 2] * len(frame.strata)),
         *_version_warnings(frame),
         *group_warnings(frame),
         *group_hints(frame),
@@ -114,7 +117,7 @@ def _version_warnings(frame: Frame) -> Iterator[str]:
     released = sum(part.release.released for part in frame.strata if part.release is not None)
     sampled = sum(part.sampled for part in frame.strata)
     others = sum(frame.notes.values()) - released - sampled  # notes count these too
-    if others and frame.model_version is not None:
+    if others and not frame.is_amount and frame.model_version is not None:
         yield (
             f"{others:,} of {frame.rows:,} rows are of another model version and are left out: "
             f"version {frame.model_version} is estimated, the newest with a tenth of the rows or "

@@ -334,7 +334,7 @@ def class_labels(
         items, items_now = (_of_cell(size, cells) for size in (each.size, now.size))
         own = np.where(items > 0, items_now * (each.size / np.maximum(items, 1)), now.size)
         columns = own, each.labeled, each.positive, each.is_flagged
-        shares = CountedShares(each.size if each.rows is None else each.rows, cells)
+        shares = CountedShares(each.size if each.rows is None else np.abs(each.rows), cells)
         worth.append(class_counts(*columns, shares, rows=now.rows).over(each.group_effects))
     return EffectiveCounts(
         np.stack([each.positive for each in worth]), np.stack([each.labeled for each in worth])

@@ -40,6 +40,7 @@ from monitor.domain.report import (
     find_row,
 )
 from monitor.domain.sample_settings import Sample
+from monitor.domain.sampled_log import SIZE_NOTES
 from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.domain.slots import slots_after
 from monitor.presentation import rounds
@@ -191,6 +192,7 @@ def _frame_fields(round_: Round, issues: Mapping[str, tuple[int, bool]]) -> dict
         "level": CREDIBLE_LEVEL,
         "false_alarm_every": round_.settings.limits.false_alarm_every,
         "bad_rows": {reason: count for reason, (count, bad) in issues.items() if bad},
+        "size_notes": {each: issues[each][0] for each in SIZE_NOTES if each in issues},
         "next_round": _next_round(round_),
     }
 

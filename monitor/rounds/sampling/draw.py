@@ -24,6 +24,7 @@ from monitor.rounds.context import MonitorContext, waits_until
 from monitor.rounds.parts.registry import drawn_counts
 from monitor.rounds.reporting.concerns import note
 from monitor.rounds.reporting.enqueue import enqueue_abandoned
+from monitor.rounds.sampling.amounts import large_item_sentences
 from monitor.rounds.sampling.baseline import check_baseline
 from monitor.rounds.sampling.plan import (
     References,
@@ -130,6 +131,7 @@ def _write_sample(
     invalid = check_baseline(context, frame, round_.slot, settings)
     notes = [plan_note(note) for note in plan.notes]
     sample = choose_items(round_, frame, plan)
+    notes += large_item_sentences(frame, sample.sizes)
     out = sample.items
     # Before the transaction: a source that takes minutes must not hold the store's write lock.
     with outside("show"):
@@ -165,7 +167,7 @@ def _write_sample(
             claim,
             RoundState.OPEN,
             RoundState.LABELING,
-            reason=drawn_reason(len(out), frame.size, counted=sample.counted),
+            reason=drawn_reason(len(out), frame.items, counted=sample.counted),
             now=now,
             history_id=history_id,
             rows=frame.rows,

@@ -23,7 +23,7 @@ def sampling_questions(
     frame: Frame, settings: RoundSettings, environ: Mapping[str, str]
 ) -> Iterator[str]:
     """Ask whether the log is a sample, unless ``source.kept_with`` tells."""
-    if "kept_with" in (settings.source or {}):
+    if frame.is_amount or "kept_with" in (settings.source or {}):
         return
     if ratio := _sampled_traces(environ):
         yield windows.sampled_traces_sentence(TRACE_SAMPLING, ratio)

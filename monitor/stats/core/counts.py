@@ -53,7 +53,7 @@ class Counts:
         Which strata are predicted positive.
     rows
         Rows that the sizes were estimated from, where these are of a log that keeps a sample of the
-        items (``sampled_sizes``); None if the sizes were counted.
+        items (``sampled_sizes``), negative where sizes are amounts; None if they were counted.
     group_effects
         Design effects of the flagged and of the passed labels, where items belong to groups
         (``design.label_groups``): estimates of the ``rate`` divide what labels are worth by them.

@@ -12,6 +12,10 @@ of a class's strata make :math:`\sum_h v_h (p_h - p)^2` (``double_sampling``, wh
 :math:`v_h`). The total of a class varies by :math:`\sum_h v_h` of the kept rows, for either
 estimand: the numbers of flagged and passed items of the window are taken as they are. It follows
 a Gamma law, as a total does whose items were seen a number of times that is given.
+
+**Amounts.** If a size is an amount :math:`N_h = \sum_i a_i`, the window has it exactly, but for the
+process it varies as that of :math:`m_h = N_h^2 / \sum_i a_i^2` equal items (Kish, *Survey
+Sampling*, 1965), so :math:`v_h = N_h^2/m_h` again. Such rows are written as :math:`-m_h`.
 """
 
 from __future__ import annotations
@@ -38,8 +42,8 @@ def size_variance(size: ArrayLike, rows: ArrayLike | None, *, of_window: bool) -
     """
     items = np.asarray(size, dtype=np.float64)
     counted = items if rows is None else np.asarray(rows, dtype=np.float64)
-    each = np.divide(items**2, counted, out=np.zeros(items.shape), where=counted > 0)
-    return np.asarray(np.maximum(each - items, 0.0) if of_window else each)
+    each = np.divide(items**2, np.abs(counted), out=np.zeros(items.shape), where=counted != 0)
+    return np.asarray(np.where(counted > 0, np.maximum(each - items, 0), 0) if of_window else each)
 
 
 def class_rows(counts: Counts) -> Ints | None:
@@ -53,6 +57,7 @@ def class_rows(counts: Counts) -> Ints | None:
     classes = (counts.is_flagged, ~counts.is_flagged)
     items, varies = (np.array([of[up].sum() for up in classes]) for of in (counts.size, each))
     rows = np.divide(items**2, varies, out=np.zeros(2), where=varies > 0)
+    rows *= -1 if (counts.rows < 0).any() else 1
     return np.asarray(np.rint(rows), dtype=np.int64)
 
 

@@ -183,7 +183,7 @@ def _share_of_items(votes: Floats, labeled: Ints, size: Ints) -> float:
 
 def _rows_of(counts: Counts) -> tuple[Floats, Floats]:
     """Rows of each stratum, ``(H,)``, and how many items each of them stands for."""
-    held = np.asarray(counts.size if counts.rows is None else counts.rows, np.float64)
+    held = np.abs(np.asarray(counts.size if counts.rows is None else counts.rows, np.float64))
     return held, np.divide(counts.size, held, out=np.ones(len(held)), where=held > 0)
 
 

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     Packed: TypeAlias = NDArray[np.int64]
     """Size, labeled, positive, class (1: flagged), missing and rows of each stratum: ``(6, H)``.
 
-    Rows are -1 where the size was counted.
+    Rows are `_COUNTED` where the size was counted.
     """
 
 _STORED = np.dtype("<i8")
-_COUNTED = -1
+_COUNTED = -(2**62)  # of no rows, nor of an amount
 _LAYOUT = -6
 """Stands before the counts of a row, the number of its columns. Other rows are of older versions
 and are computed again; those without it begin with a size, which is never negative."""

@@ -1,0 +1,119 @@
+"""Intervals by amount: items drawn in proportion to it, from fresh windows of a process.
+
+Each window has `items`, of which one in 50 is flagged, and amounts with a lognormal law. Positives
+are rarer among large amounts (`--slope`, in log odds per standard deviation). Labels are drawn from
+score cells by md5/amount as `source.columns.weight` draws them, 400 a window. `window` is about the
+amounts of its own items, `rate` about the process. In brackets what a uniform draw that counts
+items says of the amounts: how often its interval of the window holds them.
+"""
+
+import numpy as np
+
+from benchmarks.harness import Values, Whole
+from monitor.stats.core.counts import Counts
+from monitor.stats.core.metrics import Matrix, metric
+from monitor.stats.core.sampled_sizes import with_size_noise
+from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
+from monitor.stats.estimation.cell_matrix import matrix_draws
+
+METRICS = ("precision", "recall")
+SHARE, CELLS = 0.02, (8, 16)
+POINTS = 2**9
+LARGE = 2_000_000  # items by which the process is known
+
+
+class Process:
+    """Items with a score cell, an amount and the chance of a positive."""
+
+    def __init__(self, spread: float, slope: float) -> None:
+        self.spread, self.slope = spread, slope
+        self.is_flagged = np.arange(sum(CELLS)) < CELLS[0]
+        rates = np.r_[np.linspace(0.6, 0.97, CELLS[0]), np.geomspace(0.0005, 0.03, CELLS[1])]
+        self.log_odds = np.log(rates / (1 - rates))
+        share = np.where(self.is_flagged, SHARE / CELLS[0], (1 - SHARE) / CELLS[1])
+        self.share = share / share.sum()
+
+    def items(self, count: int, rng: np.random.Generator) -> tuple[Whole, Values, Whole]:
+        """Draw the cell, the amount and the truth of some items."""
+        cell = rng.choice(len(self.share), count, p=self.share)
+        z = rng.standard_normal(count)
+        chance = 1 / (1 + np.exp(-self.log_odds[cell] + self.slope * z))
+        return cell, 100 * np.exp(self.spread * z), (rng.random(count) < chance).astype(np.int64)
+
+    def metrics(self, cell: Whole, amount: Values, truth: Whole) -> Values:
+        """Return precision and recall of items by amount."""
+        up = self.is_flagged[cell]
+        tp, fp, fn, tn = (
+            amount[of & (truth == positive)].sum() for of in (up, ~up) for positive in (1, 0)
+        )
+        return np.array([float(metric(name)(Matrix(tp, fp, fn, tn))) for name in METRICS])
+
+
+def main(
+    replicates: int = 400,
+    items: int = 20_000,
+    labels: int = 400,
+    spreads: tuple[float, ...] = (0.5, 1.0, 1.5),
+    slope: float = 0.5,
+) -> None:
+    """Print a line for each spread of the amounts."""
+    print("log amount's sd    window      rate        half-widths  (uniform draw)")
+    for spread in spreads:
+        process, rng = Process(spread, slope), np.random.default_rng(1)
+        truth = process.metrics(*process.items(LARGE, rng))
+        held, half = np.zeros((3, 2)), np.zeros(2)
+        for _ in range(replicates):
+            window = process.items(items, rng)
+            own = process.metrics(*window)
+            by_amount, plain = (labeled(process, *window, labels, rng, each) for each in (1, 0))
+            for i, (counts, estimand, value) in enumerate(
+                ((by_amount, "window", own), (by_amount, "rate", truth), (plain, "window", own))
+            ):
+                low, high = ends(counts, estimand)
+                held[i] += (low <= value) & (value <= high)
+                half += (i == 0) * (high - low) / 2
+        of_window, of_rate, of_plain, widths = (
+            " ".join(f"{each:.3f}" for each in row / replicates) for row in (*held, half)
+        )
+        print(f"{spread:<17}  {of_window} {of_rate} {widths}  ({of_plain})", flush=True)
+
+
+def labeled(
+    process: Process,
+    cell: Whole,
+    amount: Values,
+    truth: Whole,
+    labels: int,
+    rng: np.random.Generator,
+    power: int,
+) -> Counts:
+    """Draw labels in proportion to a power of the amount, and count them."""
+    weight, cells = amount**power, len(process.share)
+    size, squares = (np.bincount(cell, weight**of, cells) for of in (1, 2))
+    rates = 1 / (1 + np.exp(-process.log_odds))
+    expected = expected_sizes(np.rint(size), process.is_flagged, rates, labels=labels, share=0.25)
+    largest = np.zeros(cells)
+    np.maximum.at(largest, cell, weight)
+    most = np.floor(size / np.maximum(largest, 1e-9)).astype(np.int64)
+    wanted = np.minimum(systematic_sizes(expected, rng.random()), most)
+    order = np.lexsort((rng.random(len(cell)) / weight, cell))
+    first = np.searchsorted(cell[order], np.arange(cells))
+    chosen = np.concatenate([order[f : f + n] for f, n in zip(first, wanted, strict=True)])
+    positive = np.bincount(cell[chosen], truth[chosen], cells)
+    rows = -np.rint(size**2 / np.maximum(squares, 1e-9)) if power else None
+    return Counts.of_arrays(
+        size=np.rint(size),
+        labeled=wanted,
+        positive=positive,
+        is_flagged=process.is_flagged,
+        rows=rows,
+    )
+
+
+def ends(counts: Counts, estimand: str) -> tuple[Values, Values]:
+    """Find the ends of the 95 % intervals of precision and recall."""
+    drawn = matrix_draws(counts, seed=1, points=POINTS, cells=True)
+    matrix = with_size_noise(drawn.of("window" if estimand == "window" else "rate"), counts, seed=1)
+    values = np.stack([metric(name)(matrix) for name in METRICS])
+    low, high = np.quantile(values, [0.025, 0.975], axis=1)
+    return low, high

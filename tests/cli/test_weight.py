@@ -1,0 +1,150 @@
+"""A monitor by amount: from `check` to what each reader is told of a closed round."""
+
+import json
+
+import pytest
+
+BUDGET = ("max_labels: 40, bands: {flagged: 1, passed: 1}", "max_labels: 600")
+WEIGHT = ("score: score,", "score: score, weight: amount,")
+AMOUNT = "case when i % 200 < 20 then 900.0 when i % 5 = 0 then 40.0 else 10.0 end"
+"""A tenth of the predictions holds most of the money, and of these the flagged are never right."""
+POSITIVE = "case when i % 10 > 0 then i % 20 = 1 else i % 200 >= 20 end::int"
+
+
+@pytest.fixture
+def payments(bare):
+    bare.predictions(
+        rows=20_000, mail_id="'m' || i", is_travel=POSITIVE, amount=f"({AMOUNT})::double"
+    )
+    return bare
+
+
+def by_amount(place):
+    [(precision, recall)] = place.select_from(
+        "select sum(amount) filter (score >= 0.5 and is_travel = 1) / sum(amount) filter (score >="
+        " 0.5), sum(amount) filter (score >= 0.5 and is_travel = 1) / sum(amount) filter (is_travel"
+        " = 1)"
+    )
+    return {"precision": precision, "recall": recall}
+
+
+def test_metrics_are_of_amounts_and_every_reader_is_told(payments):
+    truth = by_amount(payments)
+    payments.config(budget=BUDGET, weight=WEIGHT)
+
+    checked = payments.run("check")
+    payments.run("run-once")
+    page = payments.as_json("show", "1")
+    payments.run("report", "1", "--out", "report.html")
+
+    rows = {row["metric"]: row for row in page["estimates"] if row["basis"] == "round"}
+    for metric, value in truth.items():
+        assert rows[metric]["low"] < value < rows[metric]["high"]
+    assert "an amount of" in checked.out
+    for text in (
+        json.dumps(page),
+        payments.run("status").out,
+        (payments.folder / "report.html").read_text(),
+    ):
+        assert "counted by amount (source.columns.weight)" in text
+
+
+def test_by_count_the_same_predictions_say_something_else(payments):
+    truth = by_amount(payments)
+    payments.config(budget=BUDGET)
+
+    payments.run("run-once")
+    page = payments.as_json("show", "1")
+
+    [row] = [
+        row
+        for row in page["estimates"]
+        if (row["metric"], row["estimand"], row["basis"]) == ("precision", "window", "round")
+    ]
+    assert row["low"] > truth["precision"] + 0.1
+
+
+def test_one_block_has_a_monitor_by_count_and_one_by_amount(payments):
+    payments.config(
+        budget=BUDGET,
+        weight=("score: score,", "score: score, weight: '{by}',"),
+        block=("  - name: mail\n", "  - for_each: {by: [amount, amount2]}\n    name: mail-{by}\n"),
+    )
+    payments.select("predictions.parquet", "true", extra="1 as amount2", to="more.parquet")
+    text = (payments.folder / "config.yaml").read_text()
+    payments.write("config.yaml", text.replace("path: predictions", "path: more", 1))
+
+    payments.run("run-once")
+
+    sizes = dict(
+        payments.query(
+            "select m.name, sum(s.size) from strata s join rounds r on r.id = s.round_id"
+            " join monitors m on m.id = r.monitor_id group by m.name"
+        )
+    )
+    assert sizes["mail-amount2"] == 5_000
+    assert sizes["mail-amount"] > 10 * 5_000
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"weight": ("score: score,", "score: score, weight: amuont,")}, "did you mean 'amount'"),
+        ({"weight": ("score: score,", "score: score, weight: subject,")}, "wanted numbers"),
+        ({"weight": ("score: score,", "score: score, weight: score,")}, "is the score column"),
+        (
+            {"weight": ("score: score,", "score: score, weight: amount, segments: [amount],")},
+            "is the weight column; a segment",
+        ),
+        (
+            {"weight": WEIGHT, "budget": (BUDGET[0], "max_labels: all")},
+            "all counts items, and source.columns.weight",
+        ),
+        (
+            {
+                "weight": WEIGHT,
+                "kept": ("threshold: 0.5", "threshold: 0.5\n      kept_with: 0.1"),
+            },
+            "cannot go with source.kept_with",
+        ),
+    ],
+)
+def test_wrong_settings_are_refused_by_name(payments, changes, reason):
+    payments.config(**{"budget": BUDGET} | changes)
+
+    checked = payments.run("check")
+
+    assert reason in checked.out + checked.err
+
+
+@pytest.mark.parametrize(
+    ("amount", "reason"),
+    [
+        ("case when i % 20 = 0 then -5 else 10 end", "amount negative"),
+        ("case when i % 20 = 0 then null else 10 end", "amount missing or not a number"),
+        ("case when i % 20 = 0 then 'inf'::double else 10 end", "amount missing or not a number"),
+        ("0.0001", "give them in a smaller unit"),
+        ("case when i = 17000 then 1e7 else 10 end", "one item holds 9"),
+    ],
+)
+def test_amounts_that_cannot_be_meant_are_told_by_check(bare, amount, reason):
+    bare.predictions(rows=20_000, mail_id="'m' || i", amount=f"({amount})::double")
+    bare.config(budget=BUDGET, weight=WEIGHT)
+
+    checked = bare.run("check")
+
+    assert reason in checked.out, checked.out
+
+
+def test_an_amount_of_zero_counts_for_nothing_and_is_no_fault(bare):
+    amount = "case when i % 3 = 0 then 0 else 10 end"
+    bare.predictions(rows=20_000, mail_id="'m' || i", amount=f"({amount})::double")
+    bare.config(budget=BUDGET, weight=WEIGHT)
+
+    checked = bare.run("check")
+    bare.run("run-once")
+
+    assert "PROBLEM  source" not in checked.out
+    assert "rows with the amount 0, which count for nothing" in json.dumps(
+        bare.as_json("show", "1")
+    )
