@@ -194,12 +194,13 @@ class TableSettings(SourceSettings):
         return self
 
     @model_validator(mode="after")
-    def _amounts_stand_by_themselves(self) -> TableSettings:
+    def _amounts_are_alone(self) -> TableSettings:
         columns, weight = self.columns, self.columns.weight
         if weight is None:
             return self
         others = {
             "columns.released": columns.released,
+            "columns.group": columns.group,
             "challenger": self.challenger,
             "kept_with": self.kept_with,
         }

@@ -14,7 +14,7 @@ estimand: the numbers of flagged and passed items of the window are taken as the
 a Gamma law, as a total does whose items were seen a number of times that is given.
 
 **Amounts.** If a size is an amount :math:`N_h = \sum_i a_i`, the window has it exactly, but for the
-process it varies as that of :math:`m_h = N_h^2 / \sum_i a_i^2` equal items (Kish, *Survey
+process it varies as the sum of :math:`m_h = N_h^2 / \sum_i a_i^2` equal items (Kish, *Survey
 Sampling*, 1965), so :math:`v_h = N_h^2/m_h` again. Such rows are written as :math:`-m_h`.
 """
 
