@@ -72,7 +72,7 @@ def main(wheel: Path, seed: int = 1, draws: int = 200) -> None:
     tools = {"this project": ([str(wheel.resolve())], OURS), **PEERS}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        truth = _write_predictions(folder / "predictions.csv", seed)
+        truth = write_predictions(folder / "predictions.csv", seed)
         print(f"{'truth':<59}{truth[0]:<22.3f}{truth[1]:.3f}")
         for tool, (requirements, script) in tools.items():
             print(f"{tool:<14}" + _measure(folder / tool, requirements, script), flush=True)
@@ -84,7 +84,7 @@ def main(wheel: Path, seed: int = 1, draws: int = 200) -> None:
 def _covered(folder: Path, seed: int) -> list[bool]:
     """Whether the intervals for precision and recall hold the truth of another file."""
     path = folder / "predictions.csv"
-    truth = _write_predictions(path, seed)
+    truth = write_predictions(path, seed)
     items = pd.read_csv(path)
     labeled, rate = items[items["label"].notna()], items["predicted"].mean()
     found = monitor.evaluate(labeled, predicted="predicted", random=True, flagged_rate=rate)
@@ -92,7 +92,7 @@ def _covered(folder: Path, seed: int) -> list[bool]:
     return [one["low"] <= true <= one["high"] for one, true in zip(ends, truth, strict=True)]
 
 
-def _write_predictions(path: Path, seed: int) -> tuple[float, float]:
+def write_predictions(path: Path, seed: int) -> tuple[float, float]:
     """Write the file; returns true precision and recall of all its items."""
     rng = np.random.default_rng(seed)
     logit = rng.normal(-2.5, 1.5, ITEMS)

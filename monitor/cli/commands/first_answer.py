@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
@@ -9,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from monitor.cli.commands.first_labels import VERDICT, FirstLabels, binary_column, first_labels
 from monitor.config.column_guess import Chosen, Described
 from monitor.domain.errors import InputRefused, SourceRefused
 from monitor.domain.implausible_scores import implausible_scores
 from monitor.domain.model import BandEdges, Frame, Window
+from monitor.domain.values import zero_one
 from monitor.fixed_text import significant_text
 from monitor.presentation.numbers import minute_text, percent_text, span_text
 from monitor.presentation.table import Table
@@ -25,6 +26,7 @@ from monitor.stats.design.prospect import Prospect
 from monitor.stats.design.score_bands import resemble_probabilities
 
 if TYPE_CHECKING:
+    from monitor.cli.commands.first_labels import FirstLabels
     from monitor.rounds.context import MonitorContext
 
 SECONDS_A_LABEL = 5
@@ -33,6 +35,11 @@ JUDGE = (0.9, 0.05)
 """Shares of positives and of negatives with a yes of the verdicts that are only assumed."""
 ASSUMED = {"precision": 0.8, "recall": 0.6}
 
+_LABEL = re.compile(
+    r"(.*[_ ])?(labels?|truth|actual|target|outcome|y_true|ground_truth|chargeback)|is_.+",
+    re.IGNORECASE,
+)
+_VERDICT = re.compile(r".*(verdict|judge|llm).*", re.IGNORECASE)
 _COLUMNS = ("id", "time", "score", "predicted", "label", "classes")
 _SHARES = (0.5, 0.9)  # of the items that have a lower score than the one shown
 
@@ -171,7 +178,7 @@ def first_answer(context: MonitorContext, described: Described, columns: Chosen)
     frame = context.source.scan(window, BandEdges().strata(), PROFILE, "init")
     labels, costs, problem = None, None, None
     try:
-        labels = first_labels(described, columns, frame)
+        labels = _labels(described, columns, frame)
         planned = scan_to_plan(context)
         costs = _costs_of(context, planned.prospect, str(planned.window), labels)
     except InputRefused as error:
@@ -187,9 +194,32 @@ def first_answer(context: MonitorContext, described: Described, columns: Chosen)
         scores=_scores(frame, columns.threshold),
         costs=costs,
         labels=labels,
-        verdicts=binary_column(described, columns, VERDICT),
+        verdicts=_binary_column(described, columns, _VERDICT),
         problem=problem,
     )
+
+
+def _binary_column(described: Described, columns: Chosen, pattern: re.Pattern[str]) -> str | None:
+    """Find the only column of such a name whose values mean yes or no, and that nothing else is."""
+    taken = {columns.id, columns.time, columns.score, columns.predicted, columns.classes}
+    named = [
+        name
+        for name in described.columns()
+        if name not in taken
+        and pattern.fullmatch(name)
+        and (values := described.class_values(name))
+        and all(zero_one(value.removesuffix(".0")) in {0, 1} for value in values)
+    ]
+    return named[0] if len(named) == 1 else None
+
+
+def _labels(described: Described, columns: Chosen, frame: Frame) -> FirstLabels | None:
+    label = columns.label or _binary_column(described, columns, _LABEL)
+    if label is None:
+        return None
+    from monitor.cli.commands.first_labels import first_labels  # pandas, which only this needs
+
+    return first_labels(described, columns, label, frame)
 
 
 def columns_text(columns: Chosen) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isnan
@@ -28,11 +27,6 @@ if TYPE_CHECKING:
     from monitor.domain.model import Frame
     from monitor.results.estimates import Estimates
 
-LABEL = re.compile(
-    r"(.*[_ ])?(labels?|truth|actual|target|outcome|y_true|ground_truth|chargeback)|is_.+",
-    re.IGNORECASE,
-)
-VERDICT = re.compile(r".*(verdict|judge|llm).*", re.IGNORECASE)
 _MOST = 1_000_000  # labels that are read
 _SHOWN = ("precision", "recall", "prevalence")
 _LEAST_CHANCE = 1e-3  # Below this labeled scores are not believed to be a random sample
@@ -115,28 +109,15 @@ class FirstLabels:
         return interval_text(Interval(row["point"], row["low"], row["high"]))
 
 
-def binary_column(described: Described, columns: Chosen, pattern: re.Pattern[str]) -> str | None:
-    """Find the only column of such a name whose values mean yes or no, and that nothing else is."""
-    taken = {columns.id, columns.time, columns.score, columns.predicted, columns.classes}
-    named = [
-        name
-        for name in described.columns()
-        if name not in taken
-        and pattern.fullmatch(name)
-        and (values := described.class_values(name))
-        and all(zero_one(value.removesuffix(".0")) in {0, 1} for value in values)
-    ]
-    return named[0] if len(named) == 1 else None
-
-
-def first_labels(described: Described, columns: Chosen, frame: Frame) -> FirstLabels | None:
-    """Estimate by the labels that are in the predictions; None if there are none to read.
+def first_labels(
+    described: Described, columns: Chosen, label: str, frame: Frame
+) -> FirstLabels | None:
+    """Estimate by the labels that are in a column of the predictions; None if there are none.
 
     Raises `InputRefused` if the named column holds anything but yes or no.
     """
-    label = columns.label or binary_column(described, columns, LABEL)
-    rows = None if label is None else _read(described, columns, label)
-    if label is None or rows is None or not len(rows.positive):
+    rows = _read(described, columns, label)
+    if rows is None or not len(rows.positive):
         return None
     sizes = {"flagged": frame.flagged_size, "passed": frame.size - frame.flagged_size}
     parts = [
