@@ -174,12 +174,13 @@ class Timer:
 
 
 def _time_parts(timer: Timer, context: MonitorContext) -> None:
-    """Count what the source and the labeler do, and the estimates of a batch."""
+    """Count what the source and the labeler do, and the estimates and parts of a batch."""
     for part, owner in (("source", type(context.source)), ("labels", type(context.labeler))):
         for name, member in vars(owner).items():
             if not name.startswith("_") and type(member).__name__ == "function":
                 timer.wrap(owner, name, part)
     timer.wrap(versions, "estimate_batch", "estimates")
+    timer.wrap(versions, "version_parts", "estimates")
 
 
 class Mlflow:
