@@ -93,16 +93,18 @@ def test_labels_that_are_all_equal_are_worth_one_a_group():
     assert effect == pytest.approx(10)
 
 
-def test_groups_that_decide_the_positives_of_a_class_widen_recall():
-    alone = [*((i, 0, True) for i in range(50)), *((100 + i, 1, i < 40) for i in range(100))]
-    together = [(i // 10, h, y) for i, h, y in alone]
-    counts = Counts.of_matrix(tp=50, fp=0, fn=40, tn=60, flagged_size=500, passed_size=1_000)
-    mixed = [("x" if y else name, h, y) for name, h, y in alone]
+def test_groups_of_flagged_positives_widen_recall_though_passed_items_are_independent():
+    flagged = [(i // 10, FLAGGED, i % 10 < 8) for i in range(50)]
+    passed = [(f"p{i}", PASSED, i < 40) for i in range(100)]
+    counts = Counts.of_matrix(tp=40, fp=10, fn=40, tn=60, flagged_size=500, passed_size=1_000)
 
-    apart, shared = (group_effects(LabelGroups.of(each), counts)[1] for each in (together, mixed))
+    grouped, alone = (
+        group_effects(LabelGroups.of([*items, *passed]), counts)
+        for items in (flagged, [(f"f{i}", h, y) for i, (_, h, y) in enumerate(flagged)])
+    )
 
-    assert apart > 5
-    assert shared > 1
+    assert alone == pytest.approx((1, 1))
+    assert grouped[1] > 5
 
 
 def test_the_window_is_estimated_as_without_groups_and_the_rate_by_fewer_labels():
