@@ -239,6 +239,18 @@ def test_the_examples_of_notices_are_current_and_say_what_how_sure_what_changed_
         assert part in alert.replace("\n          ", " ").replace("\n      ", " "), part
 
 
+def test_the_figures_of_the_examples_of_three_professions_are_recomputed(capsys):
+    helper, *programs = blocks(page("professions"), "python")
+    shown = blocks(page("professions"), "text")
+    names: dict[str, object] = {}
+    exec(helper, names)  # noqa: S102  the page's own code
+
+    assert len(programs) == len(shown) == 3
+    for program, text in zip(programs, shown, strict=True):
+        exec(program, names)  # noqa: S102
+        assert capsys.readouterr().out == text
+
+
 @pytest.mark.slow
 def test_the_tutorial_about_chargebacks_runs_as_it_stands(tmp_path):
     text = page("chargebacks")
