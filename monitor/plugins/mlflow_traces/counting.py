@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mlflow.entities import Trace
 
 _MOST_NAMES = 100  # That an error chooses from
+_SEVERAL = 5
 _EXAMPLES = 100  # Items and traces whose names are read for errors
 
 
@@ -59,6 +60,16 @@ class WindowCount:
                 message = (
                     f"{location}: none of the {self._items:,} items of the window has {path} "
                     f"(columns.{setting}). There are {there_are(self._names, path)}"
+                )
+                raise SourceRefused(message)
+
+    def check_shown(self, location: str, settings: TracesSettings) -> None:
+        """Refuse a path without a value in several drawn items: people would see nothing."""
+        for path in sorted(settings.columns.shown):
+            if self._items >= _SEVERAL and not self._values[path]:
+                message = (
+                    f"{location}: none of the {self._items:,} drawn items has {path} "
+                    f"(columns.show). There are {there_are(self._names, path)}"
                 )
                 raise SourceRefused(message)
 

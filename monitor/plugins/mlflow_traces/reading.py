@@ -41,7 +41,7 @@ class _Reads(Connection):
     """A connection that only reads, so that it needs less permission."""
 
     permission = "READ there"
-    outcome = "did not return"
+    outcome = "failed at"
 
 
 class TraceReader:
@@ -167,7 +167,7 @@ class TraceReader:
     @contextmanager
     def _client(self) -> Iterator[MlflowClient]:
         try:
-            with self._connection.open(f"the traces of experiment {self._name!r}") as client:
+            with self._connection.open(f"reading experiment {self._name!r}") as client:
                 yield client
         except DeliveryFailed as error:
             kind = SourceRefused if error.lasting else SourceUnavailable

@@ -57,13 +57,13 @@ class TracesSettings(TableSettings):
         """Return every path but the judge's, each with the setting that names it."""
         columns, challenger = self.columns, self.challenger
         single = {
-            "columns.predicted": columns.predicted,
-            "columns.score": columns.score,
-            "columns.model_version": columns.model_version,
-            "columns.released": columns.released,
-            "challenger": None if challenger is None else challenger.column,
-            "released_with": self.released_with if isinstance(self.released_with, str) else None,
+            f"columns.{name}": value
+            for name, value in columns
+            if name not in {"id", "time", "show", "segments"}
         }
+        single["challenger"] = None if challenger is None else challenger.column
+        if isinstance(self.released_with, str):
+            single["released_with"] = self.released_with
         return [
             *((setting, path) for setting, path in single.items() if path is not None),
             *(("columns.segments", path) for path in columns.segments),

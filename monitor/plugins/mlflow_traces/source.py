@@ -82,11 +82,12 @@ class TracesSource(EngineSource):
             yield self._filled(connection, window)
 
     def query(self, table: TableInfo) -> Query:
-        """Make what builds the statements; refuse a window without the span or the decision."""
+        """Make what builds the statements; refuse paths that lead nowhere."""
         query = super().query(table)
-        if self._ids is not None:
-            return query
         counted: WindowCount = cast("Any", table).open.counted
+        if self._ids is not None:
+            counted.check_shown(self.location, self.settings)
+            return query
         counted.check(self.location, self.settings)
         judge = self.settings.judged_by
         fault = None if judge is None else counted.why_no_verdicts(judge.column)

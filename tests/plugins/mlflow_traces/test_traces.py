@@ -179,6 +179,16 @@ def test_a_path_that_no_item_has_is_refused_with_those_that_exist(store):
     assert "did you mean outputs.score?" in text
 
 
+def test_a_shown_path_that_no_drawn_item_has_is_refused(store):
+    for number in range(5):
+        store.add(f"tr-{number}", MONDAY, spans=[scored(0.9)])
+    source = source_of(store, columns={"score": "outputs.score", "show": ["inputs.txt"]})
+    ids = ids_of(source.scan(WEEK, TWO, 5, "s"))
+
+    with pytest.raises(SourceRefused, match=r"has inputs\.txt .* mean inputs\.text"):
+        source.show(ids, WEEK)
+
+
 def test_an_experiment_that_does_not_exist_is_refused_with_those_that_do(store):
     text = refusal(store, experiment="suport-bot")
 
@@ -226,6 +236,12 @@ def test_monitors_of_a_block_share_one_reading(store, monkeypatch):
 
     assert together == alone
     assert [frame.flagged_size for frame in together] == [10, 4]
+
+
+@pytest.mark.parametrize("name", ["group", "model_version", "score"])
+def test_each_column_is_a_path(store, name):
+    with pytest.raises(ValueError, match=r"'user' is no path into a trace"):
+        source_of(store, columns={"predicted": "outputs.x", name: "user"}, threshold=None)
 
 
 def test_an_older_mlflow_is_refused(store, monkeypatch):
