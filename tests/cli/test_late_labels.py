@@ -39,7 +39,7 @@ def labels_after(place, late_days, matures, *, from_day=0, later=0, **changes):
     place.config(COLUMN.replace("MATURES", matures), **changes)
 
 
-@pytest.mark.parametrize("late_days", [9, 12])
+@pytest.mark.parametrize("late_days", [9, pytest.param(12, marks=pytest.mark.slow)])
 def test_check_and_the_round_say_that_labels_come_after_matures_and_what_is_long_enough(
     bare, late_days
 ):
@@ -121,6 +121,7 @@ def test_labels_still_to_come_are_no_change_and_an_alert_has_numbers_of_the_roun
     assert page.count('<p class="faint">this round alone</p>') == len(TRUTH)
 
 
+@pytest.mark.slow
 def test_limits_and_thresholds_are_proposed_once_the_labels_of_the_newest_round_are_there(bare):
     labels_after(bare, late_days=9, matures="4d", limits=WHOLE)
     bare.backfill(days=12)

@@ -72,7 +72,7 @@ class Cases:
         return rounds, self.place.run_at(at, "status").out
 
 
-@pytest.mark.parametrize("labels", ["200", "all"])
+@pytest.mark.parametrize("labels", ["200", pytest.param("all", marks=pytest.mark.slow)])
 def test_rounds_are_estimated_early_with_room_for_labels_to_come_and_corrected_when_they_are_there(
     bare, labels
 ):
@@ -243,6 +243,7 @@ def test_a_file_that_is_cut_off_for_one_pass_gives_no_numbers_and_leaves_the_lea
     assert all(after[number]["metrics"] for number in shown)
 
 
+@pytest.mark.slow
 def test_the_pace_is_kept_where_only_who_else_labels_and_until_when_changes(bare):
     cases = Cases(bare)
     labels = ("max_labels: 40", "max_labels: 200")

@@ -410,37 +410,43 @@ def plain(name: str) -> str:
     return f"labeling.{last}" if where.startswith("labeling") else name
 
 
-def one_state_each(base: str) -> list[tuple[str, str]]:
-    """Choose, of all kinds of monitors and all states, one for each setting."""
+@cache
+def pairs() -> dict[str, list[tuple[str, str]]]:
+    """Return kinds of monitors and states for each setting, so that each of both is there."""
     kinds: dict[str, list[str]] = {}
-    for kind in [*sorted(BASES.keys() - SLOW), *sorted(SLOW)]:
-        for name in changes_of(kind):
-            if kind not in SLOW or not kinds.get(plain(name)):
-                kinds.setdefault(plain(name), []).append(kind)
-    return [
-        (name, [*STEPS][place % len(STEPS)])
-        for place, key in enumerate(sorted(kinds))
-        if sorted(kinds[key])[place % len(kinds[key])] == base
-        for name in [next(each for each in changes_of(base) if plain(each) == key)]
-    ]
-
-
-def test_a_round_goes_on_by_its_own_settings_where_one_changes(unchanged):
-    changes = changes_of(unchanged.base)
-    complaints = {
-        (name, state): unchanged.complaint(state, name, changes[name])
-        for name, state in one_state_each(unchanged.base)
+    for base in BASES:
+        for key in dict.fromkeys(map(plain, changes_of(base))):
+            kinds.setdefault(key, []).append(base)
+    return {
+        key: [
+            (
+                kinds[key][(first + place) % len(kinds[key])],
+                [*STEPS][(2 * first + place) % len(STEPS)],
+            )
+            for place in range(max(len(kinds[key]), len(STEPS)))
+        ]
+        for first, key in enumerate(sorted(kinds))
     }
 
-    assert {key: why for key, why in complaints.items() if why is not None} == {}
+
+def test_each_setting_is_changed_in_each_state_and_in_each_kind_of_monitor_that_has_it():
+    for base in BASES:
+        for name in changes_of(base):
+            kinds, states = zip(*pairs()[plain(name)], strict=True)
+
+            assert base in kinds
+            assert {*states} == {*STEPS}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("state", STEPS)
-def test_a_round_goes_on_by_its_own_settings_at_each_state(unchanged, state):
+@pytest.mark.parametrize("share", ["pairs", pytest.param("all", marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "state", [pytest.param(state, marks=[pytest.mark.slow] * (state != "drawn")) for state in STEPS]
+)
+def test_a_round_goes_on_by_its_own_settings_at_each_state(unchanged, state, share):
     complaints = {
         name: unchanged.complaint(state, name, changes)
         for name, changes in changes_of(unchanged.base).items()
+        if share == "all" or (unchanged.base, state) in pairs()[plain(name)]
     }
 
     assert {name: why for name, why in complaints.items() if why is not None} == {}
