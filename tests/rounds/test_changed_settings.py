@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import yaml
 from pydantic import BaseModel, ValidationError
+from sqlalchemy import update
 
 from monitor.config.load import load_config
 from monitor.config.model import MonitorConfig
@@ -25,7 +26,9 @@ from monitor.domain.errors import ConfigRefused, MonitorError, SettingRefused, S
 from monitor.labeling.column import OF_TODAY
 from monitor.rounds import run
 from monitor.storage import schema
+from monitor.storage.tables import store
 from monitor.wiring import build
+from tests.conftest import STORE_ID
 from tests.csv_files import read_rows
 from tests.faults.few_points import few_points
 
@@ -201,7 +204,10 @@ class World:
         (self.folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
         path = self.folder / "config.yaml"
         self.application = build(load_config(path), clock=lambda: self.now)
-        schema.ready(self.application.database)
+        database = self.application.database
+        schema.ready(database)
+        with database.write() as connection:  # each round draws the same items
+            connection.execute(update(store).values(id=STORE_ID))
 
     def write_predictions(self) -> None:
         """Let the predictions arrive."""
