@@ -64,7 +64,7 @@ def _print_uvx(uv: Path, source: str, folder: Path) -> None:
     for title in ("cold cache", "warm cache"):
         (folder / "config.yaml").unlink(missing_ok=True)
         start = time.perf_counter()
-        command = [uv / "uvx", "--from", source, "pr-monitor", *COMMANDS["init"].split()]
+        command = [str(uv / "uvx"), "--from", source, "pr-monitor", *COMMANDS["init"].split()]
         subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
         seconds = time.perf_counter() - start
         cache = folder / "cache"

@@ -29,7 +29,7 @@ monitors:
 
 def handler(title, tmp_path):
     """Load the config of a section with the environment that it exports, and make its hook."""
-    section = re.search(rf"^## {title}\n(.*?)^## ", page("alerts"), re.DOTALL | re.MULTILINE)[1]
+    (section,) = re.findall(rf"^## {title}\n(.*?)^## ", page("alerts"), re.DOTALL | re.MULTILINE)
     config = tmp_path / "config.yaml"
     config.write_text(MONITOR + blocks(section, "yaml")[0])
     exported = re.findall(r"^export (\w+)='?([^'\n]+)'?$", blocks(section, "sh")[0], re.MULTILINE)
@@ -57,7 +57,7 @@ def test_a_chat_or_pager_gets_the_alert_by_the_block_of_its_section(
     send = HTTPAdapter.send
 
     def send_to_receiver(adapter, request, **options):
-        scheme, asked_host, rest = re.match(r"(\w+)://([^/]+)(.*)", request.url).groups()
+        ((scheme, asked_host, rest),) = re.findall(r"(\w+)://([^/]+)(.*)", request.url)
         sent_to.append((scheme, asked_host))
         request.url = f"{receiver.root}{rest}"
         return send(adapter, request, **options)
@@ -72,16 +72,26 @@ def test_a_chat_or_pager_gets_the_alert_by_the_block_of_its_section(
     assert "Precision fell" in json.dumps(json.loads(body))
 
 
+class MailServer(socketserver.ThreadingTCPServer):
+    """Keeps the lines of the mails that it accepts."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), MailHandler)
+        self.lines: list[str] = []
+
+
 class MailHandler(socketserver.StreamRequestHandler):
     """Accepts one mail as a server of SMTP does."""
 
     def handle(self):
+        server = self.server
+        assert isinstance(server, MailServer)
         self.wfile.write(b"220 ready\r\n")
         for line in self.rfile:
-            self.server.lines.append(line.decode().rstrip())
+            server.lines.append(line.decode().rstrip())
             if line == b"data\r\n":
                 self.wfile.write(b"354 go on\r\n")
-                self.server.lines += iter(lambda: self.rfile.readline().decode().rstrip(), ".")
+                server.lines += iter(lambda: self.rfile.readline().decode().rstrip(), ".")
             self.wfile.write(b"221 bye\r\n" if line.startswith(b"quit") else b"250 ok\r\n")
 
 
@@ -96,8 +106,7 @@ def test_mail_goes_to_the_address_of_the_block_with_its_login_and_over_tls(tmp_p
     monkeypatch.setattr(smtplib.SMTP, "connect", connect_to_receiver)
     monkeypatch.setattr(smtplib.SMTP, "starttls", lambda *_, **__: calls.append("TLS"))
     monkeypatch.setattr(smtplib.SMTP, "login", lambda _, *account: calls.append(account))
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), MailHandler) as server:
-        server.lines = []
+    with MailServer() as server:
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         handler("Mail", tmp_path).deliver(effect(sentence="Precision fell."))
         server.shutdown()
