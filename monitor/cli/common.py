@@ -94,13 +94,19 @@ def parse_time(text: str, option: str) -> datetime:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-def parse_pair(text: str, option: str, example: str) -> tuple[str, float]:
-    """Read a metric with a number, such as precision=0.80."""
-    match = re.fullmatch(r"\s*(\w+)\s*=\s*([+-]?\d*\.?\d+)\s*", text)
-    if match is None:
-        message = f"{text!r} is no metric with a number; write {example}"
-        raise typer.BadParameter(message, param_hint=option)
-    return match[1], float(match[2])
+def parse_pairs(texts: Sequence[str], option: str, example: str) -> dict[str, float]:
+    """Read metrics with a number each, such as precision=0.80; refuse one that is there twice."""
+    pairs: dict[str, float] = {}
+    for text in texts:
+        match = re.fullmatch(r"\s*(\w+)\s*=\s*([+-]?\d*\.?\d+)\s*", text)
+        if match is None:
+            message = f"{text!r} is no metric with a number; write {example}"
+            raise typer.BadParameter(message, param_hint=option)
+        if match[1] in pairs:
+            message = f"{match[1]} has two numbers, {pairs[match[1]]:g} and {match[2]}; give one"
+            raise typer.BadParameter(message, param_hint=option)
+        pairs[match[1]] = float(match[2])
+    return pairs
 
 
 def minute(at: datetime | None) -> str:

@@ -132,6 +132,11 @@ def test_another_classifier_is_compared_on_the_labels_of_a_round(closed):
         (("--at-least", "recall=0.5"), 65, "name a labeled file, or a closed round by --round"),
         ((*BY_CLASS, "--at-least", "recal=0.5"), 2, "'recal' is no metric; use one of precision"),
         ((*BY_CLASS, "--at-least", "recall=50"), 2, "recall=50 is no share between 0 and 1"),
+        (
+            (*BY_CLASS, "--at-least", "recall=0.9", "--at-least", "recall=0.1"),
+            2,
+            "recall has two numbers, 0.9 and 0.1; give one",
+        ),
         ((*BY_CLASS, "--round", 3, "--at-least", "recall=0.5"), 65, "--round 3 is of a monitor"),
         (
             ("--round", 1, "--random", "--at-least", "recall=0.5"),

@@ -31,7 +31,7 @@ from monitor.cli.common import (
     RecallOption,
     SizeOption,
     option,
-    parse_pair,
+    parse_pairs,
 )
 from monitor.cli.views.printing import echo, echo_document, echo_json, with_progress
 from monitor.domain.errors import InputRefused
@@ -177,7 +177,7 @@ def _drift(drops: Sequence[str], prevalence: str | None) -> Drift:
     from monitor.domain.settings import LIMITED_METRICS
     from monitor.rounds.forecast.simulate import Drift
 
-    changes = dict(parse_pair(drop, "--drop", "precision=-0.10") for drop in drops)
+    changes = parse_pairs(drops, "--drop", "precision=-0.10")
     for metric, change in changes.items():
         if not -1 < change < 1:
             message = (
@@ -234,7 +234,7 @@ def _parsed_limits(options: Sequence[str]) -> Limits:
 
     from monitor.domain.settings import Limits
 
-    pairs = dict(parse_pair(each, "--limit", "precision=0.80") for each in options)
+    pairs = parse_pairs(options, "--limit", "precision=0.80")
     try:
         return Limits.model_validate(pairs)
     except ValidationError as error:

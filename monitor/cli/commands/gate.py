@@ -27,7 +27,7 @@ from monitor.cli.common import (
     MonitorOption,
     argument,
     option,
-    parse_pair,
+    parse_pairs,
     writing,
 )
 from monitor.cli.views.printing import echo, echo_json
@@ -144,7 +144,7 @@ def gate(
 def _limits(texts: list[str]) -> dict[str, float]:
     from monitor.stats.core.metrics import METRICS
 
-    limits = dict(parse_pair(text, "--at-least", "precision=0.80") for text in texts)
+    limits = parse_pairs(texts, "--at-least", "precision=0.80")
     for metric, limit in limits.items():
         if metric not in METRICS:
             message = f"{metric!r} is no metric; use one of {', '.join(METRICS)}"
