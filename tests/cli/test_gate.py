@@ -54,6 +54,20 @@ def test_the_page_shows_what_its_command_prints(labeled):
     assert ended.out.strip() == printed.strip()
 
 
+def test_a_set_with_chosen_proportions_does_not_pass_as_a_plain_random_sample(labeled):
+    cells(180, 20, 3, 297).to_csv(labeled.folder / "chosen.csv", index=False)
+    words = ("gate", "chosen.csv", "--predicted", "predicted", "--at-least", "recall=0.9")
+
+    doubtful = labeled.run(*words, "--random")
+    contradicted = labeled.run(*words, "--flagged-rate", 0.03)
+    sure = labeled.run(*words, "--flagged-rate", 0.4)
+
+    assert (doubtful.code, contradicted.code, sure.code) == (4, 4, 0)
+    assert doubtful.out.startswith("UNDECIDED: recall is at least 0.9: 0.98")
+    assert "200 flagged and 300 passed items are labeled: round numbers" in doubtful.out
+    assert "but 3 % of all: they are no plain random sample" in contradicted.out
+
+
 def told(place, *words, code=0):
     ended = place.run("gate", *words, "--json")
     assert ended.code == code, ended.err

@@ -54,7 +54,7 @@ def gate_of(*verdicts):
     limits = {GateState.KEEPS: 0.6, GateState.UNDECIDED: 0.75, GateState.BREAKS: 0.95}
     interval = Interval(0.8, 0.7, 0.9)
     checks = [check_metric("precision", limits[each], interval, 100) for each in verdicts]
-    return Gate("labels.csv", 100, tuple(checks), ("look at <this>",))
+    return Gate("by <this>", 100, tuple(checks))
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_the_xml_has_a_test_for_each_requirement_with_what_is_wrong():
     }
     tags = [[part.tag for part in case] for case in suite]
     assert tags == [["system-out"], ["skipped", "system-out"], ["failure", "system-out"]]
-    assert "look at <this>" in str(suite[0][0].text)
+    assert "by <this>" in str(suite[0][0].text)
 
 
 @pytest.mark.parametrize("limit", [0.5, 0.53, 0.6])

@@ -80,6 +80,9 @@ def gate(
     weight: WeightOption = None,
     prevalence: PrevalenceOption = None,
     random: RandomOption = False,
+    flagged_rate: Annotated[
+        float | None, option("SHARE", "Flagged share of all items; checks a plain random sample.")
+    ] = None,
     id_: Annotated[str, option("COLUMN", "Column of the item id in both files.", "--id")] = "id",
     number: Annotated[
         int | None, option("ROUND", "Use a closed round of a monitor instead.", "--round")
@@ -92,7 +95,8 @@ def gate(
     """Decide in CI whether labels show that limits are kept.
 
     Exit code 0: every requirement is kept by its whole 95 % interval. 3: one is broken by its whole
-    interval. 4: undecided, with the number of labels that would decide. Labels come from a file, or
+    interval. 4: undecided, with the number of labels that would decide, or with
+    what makes the labels doubtful. Labels come from a file, or
     from a round. Rows without a label count as the rest of the population; if there are none, say
     how the labels were drawn, as for monitor.evaluate. With --not-worse-than, precision and recall
     on the same labels are compared item by item.
@@ -112,6 +116,7 @@ def gate(
         "weight": weight,
         "prevalence": prevalence,
         "random": random or None,
+        "flagged-rate": flagged_rate,
     }
     if labels is not None:
         of_round = {"--round": number, "--monitor": monitor}
@@ -121,7 +126,7 @@ def gate(
         message = "name a labeled file, or a closed round by --round"
         raise InputRefused(message)
     else:
-        of_file = ("flagged-size", "passed-size", "weight", "prevalence", "random")
+        of_file = ("flagged-size", "passed-size", "weight", "prevalence", "random", "flagged-rate")
         refuse_options(
             {f"--{name}": options[name] for name in of_file},
             "is of a labeled file; a round knows how its labels were drawn",
@@ -136,8 +141,6 @@ def gate(
         echo_json(result.as_json())
     else:
         echo(result.line, indent="  ")
-        for warning in result.warnings:
-            echo(f"WARNING: {warning}", indent="  ", colour="yellow")
     raise typer.Exit(EXIT_CODES[result.verdict])
 
 
@@ -157,7 +160,7 @@ def _limits(texts: list[str]) -> dict[str, float]:
 
 def _of_file(path: Path, label: str, options: dict[str, Any], required: Required) -> Gate:
     from monitor.evaluation.designs import EvaluationSample
-    from monitor.evaluation.gate import Gate
+    from monitor.evaluation.gate import Gate, doubtful_labels
     from monitor.evaluation.result import evaluate_rows
     from monitor.evaluation.rows import Column, class_sizes, column_of, read_rows, read_table
 
@@ -178,7 +181,8 @@ def _of_file(path: Path, label: str, options: dict[str, Any], required: Required
     if required.other is not None:
         compared = _compared_rows(frame, rows, drawn, options, required)
         checks += _difference_checks(compared, required, len(rows))
-    return Gate(f"{path}: {result.drawn}", len(rows), tuple(checks), result.warnings)
+    checks += map(doubtful_labels, result.warnings)
+    return Gate(f"{path}: {result.drawn}", len(rows), tuple(checks))
 
 
 def _predictions(frame: pd.DataFrame, options: dict[str, Any]) -> dict[str, Any]:

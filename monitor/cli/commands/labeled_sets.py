@@ -25,7 +25,7 @@ PrevalenceOption = Annotated[
 ]
 RandomOption = Annotated[bool, flag("--random", "The labels are a plain random sample.")]
 
-_WAYS = ("random", "weight", "flagged-size", "prevalence")
+_WAYS = ("random", "weight", "flagged-size", "prevalence", "flagged-rate")
 
 
 def refuse_options(options: dict[str, Any], why: str) -> None:
@@ -38,7 +38,7 @@ def refuse_options(options: dict[str, Any], why: str) -> None:
 
 def says_how_drawn(options: dict[str, Any]) -> bool:
     """Whether an option says how the labels of a file were drawn."""
-    return any(options[way] is not None for way in _WAYS)
+    return any(options.get(way) is not None for way in _WAYS)
 
 
 def sample_by(options: dict[str, Any], labels: str) -> EvaluationSample:
@@ -63,4 +63,5 @@ def sample_by(options: dict[str, Any], labels: str) -> EvaluationSample:
         has_weights=options["weight"] is not None,
         sizes=None if options["flagged-size"] is None else sizes,
         prevalence=options["prevalence"],
+        flagged_rate=options.get("flagged-rate"),
     )
