@@ -158,6 +158,11 @@ def test_another_classifier_is_compared_on_the_labels_of_a_round(closed):
             "--random is of a labeled file; a round knows",
         ),
         (
+            ("--round", 1, "--threshold", 0.7, "--at-least", "recall=0.5"),
+            65,
+            "--threshold 0.7 is of --not-worse-than; a round knows",
+        ),
+        (
             ("labels.csv", "--predicted", "predicted", "--at-least", "recall=0.5"),
             65,
             "say how the labels of labels.csv were drawn",

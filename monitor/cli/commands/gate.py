@@ -131,6 +131,11 @@ def gate(
             {f"--{name}": options[name] for name in of_file},
             "is of a labeled file; a round knows how its labels were drawn",
         )
+        if not_worse_than is None:
+            refuse_options(
+                {f"--{name}": options[name] for name in ("predicted", "score", "threshold")},
+                "is of --not-worse-than; a round knows which of its items are flagged",
+            )
         with opened(config) as application:
             context = application.context(only_monitor(application, monitor))
             result = _of_round(context, number, options, required)
