@@ -29,15 +29,19 @@ _DECISION = re.compile(
     r"flag|block|pass|allow|toxic|unsafe|safe|violat|decision|verdict|predict|is_"
 )
 _SCORE = re.compile(r"score|prob|confidence")
-_NEGATED = re.compile(r"pass|allow|safe(?<!unsafe)|_ok|valid")
-"""Names of truths that mean "not flagged"."""
+_NEGATED = re.compile(
+    r"(?<!un)(?<!in)(?<!dis)(?<!by)(?<!not)(?<!not_)(pass(?!word)|allow|safe|valid)|_ok"
+)
+"""Names whose truth or yes means "not flagged"."""
 
-_YES = ("yes", "true", "flagged", "toxic", "unsafe", "block", "blocked", "fail", "positive", "1")
-_NO = ("no", "false", "safe", "ok", "pass", "passed", "allow", "allowed", "negative", "0")
+_TRUE, _FALSE = ("yes", "true", "1"), ("no", "false", "0")
+_FLAGGED = ("flagged", "toxic", "unsafe", "block", "blocked", "fail", "positive")
+_PASSED = ("safe", "ok", "pass", "passed", "allow", "allowed", "negative")
+_USUAL = frozenset({*_TRUE, *_FALSE, *_FLAGGED, *_PASSED})
 
 
 class _Values(NamedTuple):
-    """What is at a path: how often each value, at most some of them."""
+    """What is at a path: how often each value."""
 
     path: str
     counts: Counter[str]
@@ -64,16 +68,17 @@ class _Values(NamedTuple):
     def is_decision(self) -> bool:
         texts = {text.lower() for text in self.counts}
         name = self.path.rpartition(".")[2].lower()
-        is_usual = texts <= {*_YES, *_NO} or _DECISION.search(name) is not None
+        is_usual = texts <= _USUAL or _DECISION.search(name) is not None
         return self.is_class and (self.is_truth or is_usual)
 
     @property
     def positive(self) -> str | None:
         """The value that means flagged, as YAML; None where nothing tells."""
-        name = self.path.rpartition(".")[2].lower()
+        is_negated = _NEGATED.search(self.path.rpartition(".")[2].lower())
         if self.is_truth:
-            return "false" if _NEGATED.search(name) else "true"
-        matches = [text for text in self.counts if text.lower() in _YES]
+            return "false" if is_negated else "true"
+        flagged = {*_FLAGGED, *(_FALSE if is_negated else _TRUE)}
+        matches = [text for text in self.counts if text.lower() in flagged]
         return _quoted(matches[0]) if len(matches) == 1 else None
 
 
@@ -260,11 +265,13 @@ def _positive(predicted: _Values, chosen: Mapping[str, str]) -> str | None:
 def _question_of(predicted: _Values | None, chosen: Mapping[str, str]) -> str:
     if predicted is None:
         return f"Is the score ({chosen['score']}) right to be high here?"
-    name = predicted.path.rpartition(".")[2].replace("_", " ")
-    positive = _positive(predicted, chosen) or ""
-    if not predicted.is_truth:
-        return f"Is this really {positive.strip(chr(34))}?"
-    return f"Is this really {name}?" if positive == "true" else f"Is this really not {name}?"
+    name = predicted.path.rpartition(".")[2].replace("_", " ").removeprefix("is ")
+    word = (_positive(predicted, chosen) or "").strip('"')
+    if word.lower() in _TRUE:
+        word = name
+    elif word.lower() in _FALSE:
+        word = f"not {name}"
+    return f"Is this really {word}?"
 
 
 def _quoted(text: str) -> str:
@@ -307,5 +314,5 @@ def _name(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    is_plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.-]*", text) and text.lower() not in (*_YES, *_NO)
+    is_plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.-]*", text) and text.lower() not in _USUAL
     return text if is_plain else json.dumps(text.replace("${", "$${"), ensure_ascii=False)

@@ -71,10 +71,23 @@ def test_the_only_decision_its_score_and_its_judge_are_recognized(store):
     }
 
 
-def test_a_guardrail_that_passed_did_not_flag(store):
-    fill(store, lambda number: {"passed": number % 5 > 0})
+@pytest.mark.parametrize(
+    ("name", "positive"),
+    [("passed", False), ("is_safe", False), ("is_invalid", True), ("not_allowed", True)],
+)
+def test_the_name_of_a_truth_says_which_one_is_flagged(store, name, positive):
+    fill(store, lambda number: {name: number % 5 > 0})
 
-    assert source(store)["positive"] is False
+    assert source(store).get("positive", True) is positive
+
+
+def test_yes_means_not_flagged_where_the_name_is_of_what_is_right(store):
+    fill(store, lambda number: {"is_safe": "no" if number % 5 == 0 else "yes"})
+
+    proposal = propose(NAME, Path(), store.uri, {})
+
+    assert source(store)["positive"] == "no"
+    assert proposal.question == "Is this really not safe?"
 
 
 @pytest.mark.parametrize(
