@@ -104,6 +104,9 @@ def propose(
 
     Raises `InputRefused` if the traces do not decide, with a command to copy.
     """
+    if "threshold" in chosen and ("score" not in chosen or "predicted" in chosen):
+        message = "--threshold is for --score, and replaces --predicted; give one of the two"
+        raise InputRefused(message)
     reader = TraceReader(absolute_address(tracking_uri, folder), experiment, _LIMIT)
     traces = reader.newest(NEWEST)
     if not traces:
@@ -164,7 +167,8 @@ def _of_decision(
             return some[0]
     if named and not fitting:
         paths = [*dict.fromkeys(path for one in spans for path in one.values)]
-        message = f"no trace has {named[0]}. There are {there_are(paths, named[0])}"
+        missing = next((path for path in named if path not in paths), " and ".join(named))
+        message = f"no item has {missing}. There are {there_are(paths, missing)}"
         raise InputRefused(message)
     raise InputRefused(_question(fitting or spans, command))
 

@@ -126,6 +126,22 @@ def test_an_experiment_without_traces_is_refused(store):
     assert "has no traces yet" in question(store)
 
 
+def test_the_path_that_no_item_has_is_named(store):
+    fill(store, lambda number: {"flagged": number % 5 == 0, "score": number / 20})
+
+    text = question(store, predicted="outputs.flagged", score="outputs.scor")
+
+    assert text.startswith("no item has outputs.scor.")
+    assert text.endswith("did you mean outputs.score?")
+
+
+@pytest.mark.parametrize("more", [{}, {"predicted": "outputs.flagged", "score": "outputs.score"}])
+def test_a_threshold_that_cannot_decide_is_refused(store, more):
+    fill(store, lambda number: {"flagged": number % 5 == 0, "score": number / 20})
+
+    assert "--threshold is for --score" in question(store, threshold="0.5", **more)
+
+
 def test_a_span_that_no_trace_has_is_refused(store):
     fill(store, lambda number: {"flagged": number % 5 == 0})
 
