@@ -11,6 +11,7 @@ import pandas as pd
 
 from monitor.domain.errors import InputRefused
 from monitor.domain.values import rounded_below, zero_one
+from monitor.files.csv_files import separator_of
 from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
@@ -100,7 +101,9 @@ def read_table(path: Path, what: str, *, text: str | None = None) -> pd.DataFram
     types = {} if text is None else {text: str}
     try:
         is_parquet = path.suffix.lower() in {".parquet", ".pq"}
-        return pd.read_parquet(path) if is_parquet else pd.read_csv(path, dtype=types)
+        if is_parquet:
+            return pd.read_parquet(path)
+        return pd.read_csv(path, dtype=types, sep=separator_of(str(path)))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
         message = f"{what} {path} cannot be read as CSV or Parquet: {reason}"

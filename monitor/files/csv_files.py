@@ -67,6 +67,11 @@ def names_of(paths: Sequence[str]) -> set[str]:
     return {name for path in paths for name in _header(path)[1]}
 
 
+def separator_of(path: str) -> str:
+    """Return the separator of a CSV file by its header; raises `BrokenFile` if it has none."""
+    return _header(path)[0]
+
+
 def _header(path: str) -> tuple[str, tuple[str, ...]]:
     name = Path(path).name
     _check_format(path)

@@ -82,6 +82,16 @@ def test_the_numbers_are_those_of_evaluate(labeled):
     assert check["interval"] == {end: row[end] for end in ("point", "low", "high")}
 
 
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_the_separator_is_read_from_the_header(labeled, separator):
+    frame = pd.read_csv(labeled.folder / "labels.csv")
+    frame.to_csv(labeled.folder / "labels.csv", index=False, sep=separator)
+
+    ended = labeled.run("gate", *BY_CLASS, "--at-least", "recall=0.5")
+
+    assert ended.code == 0
+
+
 def test_rows_without_a_label_are_counted_as_the_population(labeled):
     frame = LABELS.assign(label=LABELS["label"].where(np.arange(len(LABELS)) % 3 == 0))
     frame.to_csv(labeled.folder / "all.csv", index=False)
