@@ -82,6 +82,16 @@ def test_the_numbers_are_those_of_evaluate(labeled):
     assert check["interval"] == {end: row[end] for end in ("point", "low", "high")}
 
 
+def test_an_item_that_is_there_twice_is_refused(labeled):
+    frame = pd.read_csv(labeled.folder / "labels.csv", dtype={"id": str})
+    pd.concat([frame, frame[:3]]).to_csv(labeled.folder / "labels.csv", index=False)
+
+    ended = labeled.run("gate", *BY_CLASS, "--at-least", "recall=0.5")
+
+    assert ended.code == 65
+    assert "3 of 5,003 rows repeat a value of column 'id', such as '00000'" in ended.err
+
+
 @pytest.mark.parametrize("separator", [";", "\t"])
 def test_the_separator_is_read_from_the_header(labeled, separator):
     frame = pd.read_csv(labeled.folder / "labels.csv")

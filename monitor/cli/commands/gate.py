@@ -170,6 +170,7 @@ def _of_file(path: Path, label: str, options: dict[str, Any], required: Required
     from monitor.evaluation.rows import Column, class_sizes, column_of, read_rows, read_table
 
     frame = read_table(path, "the labeled file", text=required.id)
+    _refuse_repeated(frame, required.id)
     has_label = column_of(frame, label, "--label").notna()
     if says_how_drawn(options) or has_label.all():
         drawn = sample_by(options, str(path))
@@ -188,6 +189,18 @@ def _of_file(path: Path, label: str, options: dict[str, Any], required: Required
         checks += _difference_checks(compared, required, len(rows))
     checks += map(doubtful_labels, result.warnings)
     return Gate(f"{path}: {result.drawn}", len(rows), tuple(checks))
+
+
+def _refuse_repeated(frame: pd.DataFrame, id_: str) -> None:
+    """Refuse items that would count twice, where the file has a column of ids."""
+    ids = frame[id_].dropna() if id_ in frame else None
+    if ids is not None and not ids.is_unique:
+        repeated = ids[ids.duplicated()]
+        message = (
+            f"{len(repeated):,} of {len(frame):,} rows repeat a value of column {id_!r}, such as "
+            f"{repeated.iloc[0]!r}; each item counts once, so remove them or name the ids by --id"
+        )
+        raise InputRefused(message)
 
 
 def _predictions(frame: pd.DataFrame, options: dict[str, Any]) -> dict[str, Any]:
