@@ -37,7 +37,7 @@ def enqueue_answers(context: MonitorContext) -> None:
         return
     with context.database.read() as connection:
         revisions = answer_store.label_revisions(connection, context.settings.name)
-        keys = {(f"{ANSWERS}/{id_}/{revision}"): (id_, of) for id_, of, revision in revisions}
+        keys = {f"{ANSWERS}/{id_}/{revision}": (id_, of) for id_, of, revision in revisions}
         missing = keys.keys() - effect_store.read_stored(connection, list(keys))
     if not missing:
         return
@@ -49,8 +49,8 @@ def enqueue_answers(context: MonitorContext) -> None:
 def enqueue_forgotten(
     connection: Connection, round_: Round, item_id: str, source: Source | None, now: datetime
 ) -> None:
-    """Write that the source shall delete the answers to an item, and get no others."""
-    if source is None or not _takes_answers(source):
+    """Write an effect that deletes the answers to an item, also if they are turned off today."""
+    if source is None or not isinstance(source, TakesAnswers):
         return
     digest = hashlib.sha256(item_id.encode()).hexdigest()[:32]
     key = f"{ANSWERS}/{round_.id}/forget/{digest}"
@@ -91,6 +91,7 @@ class AnswersHandler:
             key = names_of(connection, round_)["round_key"]
             answers = answer_store.answers_by(connection, round_.id, _PAGE)
             forgotten = answer_store.forgotten_items(connection, round_.id)
+        source = context.of_round(round_.settings).source
         values = {
             item: {
                 name: _BOOLEAN[answer]
@@ -98,9 +99,9 @@ class AnswersHandler:
                 if answer in _BOOLEAN
             }
             for item, by_annotator in answers.items()
+            if _takes_answers(source)
         }
         values |= {item: {} for item in forgotten}
-        source = context.of_round(round_.settings).source
         if isinstance(source, TakesAnswers):
             _put(source, effect.monitor, key, values)
         return f"{sum(map(len, values.values()))} answers"

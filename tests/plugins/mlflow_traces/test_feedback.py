@@ -15,7 +15,7 @@ from tests.plugins.mlflow_traces.feedback_scene import (
     scene_over,
     value_of,
 )
-from tests.plugins.mlflow_traces.trace_store import TraceStore
+from tests.plugins.mlflow_traces.trace_store import TraceStore, source_of
 
 
 @pytest.fixture
@@ -144,6 +144,30 @@ def test_without_the_setting_nothing_is_written(database, store, tmp_path):
     scene.run()
 
     assert scene.rows("select key from effects where sink = 'answers'") == []
+
+
+def test_answers_that_wait_are_not_written_after_they_are_turned_off(scene, store):
+    answer_all(scene, Answer.POSITIVE)
+    scene.run()
+    scene.source = source_of(store, answers=False)
+
+    delivered = put_back(scene)
+
+    assert delivered.done == {ANSWERS: 1}
+    assert feedback(store, history=True) == {}
+
+
+def test_forget_also_deletes_answers_that_earlier_settings_wrote(scene, store):
+    keys = answer_all(scene, Answer.POSITIVE)
+    scene.run()
+    put_back(scene)
+    scene.source = source_of(store, answers=False)
+
+    forget(scene, item_of(scene, keys[0]))
+    put_back(scene)
+
+    assert len(feedback(store, history=True)) == len(keys) - 1
+    assert item_of(scene, keys[0]) not in feedback(store, history=True)
 
 
 def test_a_trace_that_was_deleted_meanwhile_holds_up_no_other(scene, store):
