@@ -170,6 +170,23 @@ def test_forget_also_deletes_answers_that_earlier_settings_wrote(scene, store):
     assert item_of(scene, keys[0]) not in feedback(store, history=True)
 
 
+def test_feedback_that_somebody_deleted_is_written_with_the_next_answer(scene, store):
+    keys = answer_all(scene, Answer.POSITIVE)
+    scene.run()
+    put_back(scene)
+    client = TracingClient(store.uri)
+    for item in (item_of(scene, key) for key in keys):
+        [own] = client.get_trace_info(item).assessments
+        client.delete_assessment(item, own.assessment_id)
+
+    queue_of(scene).record_answer("ada", keys[0], Answer.NEGATIVE, 1)
+    scene.run()
+    put_back(scene)
+
+    values = {item: value for item, [(_, _, value)] in feedback(store).items()}
+    assert values == {item_of(scene, key): key != keys[0] for key in keys}
+
+
 def test_a_trace_that_was_deleted_meanwhile_holds_up_no_other(scene, store):
     keys = answer_all(scene, Answer.POSITIVE)
     scene.run()

@@ -86,14 +86,21 @@ def test_a_span_has_the_feedback_on_itself_only(store):
     assert answers(found) == {f"tr-1/{'b' * 16}": Answer.NEGATIVE}
 
 
-def test_a_round_of_feedback_closes_without_waiting_for_people(database, store):
+def scene_of(database, store, has_feedback):
+    """Return a monitor of 40 traces, of which the 10 flagged are right."""
     for number in range(40):
         score = 0.9 if number % 4 == 0 else 0.1
         root = span(inputs={"text": "hello"}, outputs={"score": score})
         at = MONDAY - WEEK * (number + 1) / 50
-        store.add(f"tr-{number:02}", at, spans=[root], assessments=[said(number % 4 == 0)])
-    scene = Scene(database, settings(labels=8), source=source_of(store))
+        given = [said(number % 4 == 0)] if has_feedback(number) else []
+        store.add(f"tr-{number:02}", at, spans=[root], assessments=given)
+    scene = Scene(database, settings(labels=20), source=source_of(store))
     scene.labeler = labeler_of(store)
+    return scene
+
+
+def test_a_round_of_feedback_closes_without_waiting_for_people(database, store):
+    scene = scene_of(database, store, lambda _: True)
 
     scene.run(1)
     scene.run()
@@ -101,6 +108,17 @@ def test_a_round_of_feedback_closes_without_waiting_for_people(database, store):
     round_ = scene.round(1)
     assert round_.state == "closed"
     assert scene.estimates(1)["precision", "round", "rate"].point == 1
+
+
+def test_items_without_feedback_may_be_anything(database, store):
+    scene = scene_of(database, store, lambda number: number % 8 < 3)
+
+    scene.run(1)
+    scene.run(later=scene.settings.deadline)
+
+    precision = scene.estimates(1)["precision", "round", "window"]
+    assert scene.round(1).state == "closed"
+    assert (precision.low, precision.point, precision.high) == (0.5, 1, 1)
 
 
 def test_another_source_is_refused_with_what_to_do():

@@ -14,7 +14,9 @@ import pytest
 from mlflow import MlflowClient
 
 from monitor.domain.errors import SourceRefused, SourceUnavailable
-from monitor.domain.model import Window
+from monitor.domain.model import Answer, Task, Window
+from monitor.plugins.mlflow_traces.labels import FeedbackLabeler
+from monitor.plugins.mlflow_traces.settings import FeedbackLabels
 from tests.mlflow_server import MlflowServer, accounts
 from tests.plugins.mlflow_traces.trace_store import TraceStore, source_of
 from tests.servers import cannot_start
@@ -102,3 +104,11 @@ def test_a_login_and_a_prefix_are_those_of_mlflows_own_client(tmp_path, monkeypa
         monkeypatch.setenv("MLFLOW_TRACKING_USERNAME", "root")
 
         assert source.scan(WEEK, TWO, 9, "s").size == 1
+        for value in (True, False):
+            source.put_answers("mail", "key", {"tr-1": {"ada": value}, "tr-deleted": {"ada": True}})
+        labeler = FeedbackLabeler(FeedbackLabels(name="mail"), source.reader)
+        tasks = {"t": Task(key="t", item_id="tr-1", shown={})}
+        [event] = labeler.collect(tasks, None).events
+        assert (event.annotator, event.answer) == ("ada", Answer.NEGATIVE)
+        source.put_answers("mail", "key", {"tr-1": {}})
+        assert labeler.collect(tasks, None).events == ()
