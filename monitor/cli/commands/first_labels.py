@@ -17,9 +17,7 @@ from monitor.domain.values import rounded_below, zero_one
 from monitor.evaluation.designs import EvaluationSample
 from monitor.evaluation.result import labeled_set_warnings
 from monitor.evaluation.rows import Column, read_rows
-from monitor.presentation.numbers import interval_text
 from monitor.presentation.table import Table
-from monitor.stats.core.counts import Interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -93,7 +91,7 @@ class FirstLabels:
             f"{self.flagged.size:,} flagged items, {self.passed.labeled:,} of "
             f"{self.passed.size:,} passed ones):"
         )
-        yield Table(["metric", "estimate"], [[name, self._text(name)] for name in _SHOWN])
+        yield Table(["metric", "estimate"], [[name, self.result.text(name)] for name in _SHOWN])
         for warning in self.warnings:
             yield f"WARNING: {warning}"
         if not self.is_named:
@@ -101,12 +99,6 @@ class FirstLabels:
                 "Rounds ask people for labels; written with --label "
                 f"{self.column}, the config takes them from this column."
             )
-
-    def _text(self, metric: str) -> str:
-        row = self.result.estimate(metric)
-        if row["point"] is None:
-            return f"not estimable: {row['reason']}"
-        return interval_text(Interval(row["point"], row["low"], row["high"]))
 
 
 def first_labels(
