@@ -201,7 +201,10 @@ class ColumnGuess:
                     self._conversion = f").project('* replace ({seconds} as {name})'"
                 times.append(name)
         if not times:
-            why = "no column holds times; rows of one batch can have the time at which it ran"
+            why = (
+                "no column holds times; rows of one batch can have the time at which it ran, and "
+                "labeled items need none: pr-monitor gate"
+            )
             self._conversion = f").project('*, now() as {_NEW_TIME}'"
         question = "which column is the time of the prediction (--time)"
         self._ask(question, why, time=[*times, "COLUMN"][0])
