@@ -66,10 +66,10 @@ def _check_kind(file: Path) -> None:
     try:
         kind = kind_of([str(file)])
     except ValueError as error:
-        message = f"--predictions: {error}"
+        message = f"other predictions: {error}"
         raise InputRefused(message) from error
     if kind == "duckdb":
-        message = f"--predictions: {file} is a DuckDB file; give Parquet or CSV"
+        message = f"other predictions: {file} is a DuckDB file; give Parquet or CSV"
         raise InputRefused(message)
 
 

@@ -74,8 +74,8 @@ def test_flagged_items_are_counted_where_the_file_has_the_window(labeled):
     [
         ([], 65, "nothing to compare with; give a threshold, or predictions: a file"),
         (["-p", "away.parquet"], 65, "no file matches away.parquet"),
-        (["-p", "other.txt"], 65, "--predictions: path: 'other.txt' has no suffix"),
-        (["-p", "x.duckdb"], 65, "--predictions: x.duckdb is a DuckDB file; give Parquet or CSV"),
+        (["-p", "other.txt"], 65, "other predictions: path: 'other.txt' has no suffix"),
+        (["-p", "x.duckdb"], 65, "other predictions: x.duckdb is a DuckDB file; give Parquet"),
         (["-p", "other.parquet", "--score", "scor"], 65, "other.parquet has no column 'scor'"),
         (["-p", "other.parquet", "--id", "x"], 65, "other.parquet has no column 'x' (--id)"),
     ],
