@@ -215,7 +215,7 @@ def evaluate_judge(
     weight
         Column of how many items each row stands for, up to one factor; or these values.
     strata, sizes
-        Column of the stratum (the verdict if not given), and the items of each in the population,
+        Column of the stratum that an item was drawn from, and the items of each in the population,
         such as ``{"flagged": 1600, "passed": 48400}``.
     prevalence
         Of the population to hold for; the items were drawn by actual class.

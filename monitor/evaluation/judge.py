@@ -95,6 +95,12 @@ def evaluate_judge_rows(
             "strata and sizes, or random=True if they are a plain random sample"
         )
         raise InputRefused(message)
+    if drawn.sizes is not None and rows.stratum is None:
+        message = (
+            "sizes are given but no strata; name the column that they count, such as the predicted "
+            "class that the items were drawn by"
+        )
+        raise InputRefused(message)
     warned, design, found = estimate_design(rows, drawn, tuple(METRIC_OF.values()), level)
     name_of = {metric: name for name, metric in METRIC_OF.items()}
     yes, positive = rows.flagged, rows.positive

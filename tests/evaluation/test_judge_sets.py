@@ -122,7 +122,8 @@ def test_strata_of_the_verdict_are_estimated_as_those_of_a_classifier():
     frame = labeled().assign(flag=lambda table: (table.verdict == "yes").astype(int))
     sizes = {"flagged": 5000, "passed": 95_000}
 
-    ours = monitor.evaluate_judge(frame, sizes=sizes)
+    of_verdicts = {"yes": 5000, "no": 95_000}
+    ours = monitor.evaluate_judge(frame, strata="verdict", sizes=of_verdicts)
 
     same = monitor.evaluate(frame, predicted="flag", sizes=sizes)
     assert ends(ours, "tpr") == ends(same, "recall")
@@ -137,6 +138,8 @@ def test_a_sample_without_its_design_is_refused_and_one_called_random_checked():
 
     with pytest.raises(InputRefused, match="nothing says how the items were drawn"):
         monitor.evaluate_judge(labeled())
+    with pytest.raises(InputRefused, match="sizes are given but no strata"):
+        monitor.evaluate_judge(labeled(), sizes=SIZES)
     with pytest.raises(InputRefused, match="a stratum is named but no sizes"):
         monitor.evaluate_judge(labeled(), strata="predicted")
     with pytest.warns(UserWarning, match="as many of each"):
