@@ -24,6 +24,7 @@ CHANGE_NOTHING = {
     ("cli/commands/data_checks.py", "_shown_warnings"),
     ("cli/commands/data_checks.py", "_unmatched_warnings"),
     ("cli/commands/effects.py", "_tested"),
+    ("cli/commands/first_answer.py", "first_answer"),
     ("labeling/column.py", "_by_id"),
     ("cli/commands/data_checks.py", "_an_item"),
     ("sources/sql.py", "reading"),
