@@ -145,13 +145,6 @@ def start_above(connection: Connection, round_id: int, version: int) -> bool:
     return change(connection, rounds, *which, first_version=version + 1, version=version) == 1
 
 
-def freeze_settings(connection: Connection, round_id: int, settings: RoundSettings) -> None:
-    """Replace the settings of a round that is not drawn yet."""
-    is_undrawn = rounds.c.state == RoundState.OPEN
-    frozen = settings.model_dump(mode="json")
-    change(connection, rounds, rounds.c.id == round_id, is_undrawn, settings=frozen)
-
-
 def read_events(connection: Connection, round_id: int) -> list[dict[str, Any]]:
     """Read every move of a round and why, oldest first."""
     columns = [round_events.c[name] for name in ("at", "before", "after", "reason")]
