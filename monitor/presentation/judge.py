@@ -114,6 +114,8 @@ def judge_tables(row: JudgeRow) -> Iterator[Table]:
         cells = [
             [text, *(_ends_text(getattr(each, name)) for each in rows)]
             for text, name in _RATES.items()
+            # Reports of older rounds do not have it.
+            if name != "youden_j" or any(each.youden_j for each in rows)
         ]
         yield Table(["the judge", *map(_head, rows)], cells)
 

@@ -53,6 +53,16 @@ def test_a_round_has_the_rates_of_its_judge_and_the_share_without_a_verdict():
     assert "the estimates rest on people's labels" in note
 
 
+def test_a_report_from_before_youdens_j_does_not_call_it_not_estimable():
+    old = judged(1).model_copy(update={"youden_j": None})
+    row = JudgeRow(title="verdict = yes", level=0.95, size=10_000, missing=100, alone=old)
+
+    note = describe(make_report(3, judge=row))
+
+    assert "says yes to positives" in note
+    assert "Youden" not in note
+
+
 def test_a_judge_that_said_nothing_has_its_silence_only():
     row = JudgeRow(title="verdict = yes", level=0.95, size=10, missing=10)
     report = make_report(3, judge=row)
