@@ -177,7 +177,7 @@ def test_feedback_that_somebody_deleted_is_written_with_the_next_answer(scene, s
     client = TracingClient(store.uri)
     for item in (item_of(scene, key) for key in keys):
         [own] = client.get_trace_info(item).assessments
-        client.delete_assessment(item, own.assessment_id)
+        client.delete_assessment(item, str(own.assessment_id))
 
     queue_of(scene).record_answer("ada", keys[0], Answer.NEGATIVE, 1)
     scene.run()
