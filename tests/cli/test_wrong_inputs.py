@@ -209,7 +209,7 @@ INPUTS = {
         ID, is_travel="case when i % 4 = 0 then (i % 5 = 0)::int end"
     ),
     "no label is positive": predictions(is_travel="0"),
-    "labels are those of the other class": predictions(
+    "labels belong to the other class": predictions(
         is_travel="(i % 90 < 45)::int", score="(i % 90) / 100"
     ),
     "a value means both classes": classes("'1'", threshold=("threshold: 0.5", "negative: [0, 1]")),
