@@ -29,6 +29,17 @@ def groups_sentence(worth: Mapping[str, tuple[int, float]]) -> str:
     )
 
 
+def group_sizes_sentence(name: str, gap: float) -> str:
+    """Return the sentence that large groups of a class have another rate than small ones."""
+    more, points = ("less" if gap > 0 else "more"), 100 * abs(gap)
+    return (
+        f"{name} items of large groups (source.columns.group) are positive {more} often: with one "
+        f"vote for each group the rate is {points:.1f} points {'higher' if gap > 0 else 'lower'}; "
+        "alerts take large and small groups as alike and may be false or late, so compare the "
+        "interval with the limit, and watch large groups in a monitor of their own (source.where)"
+    )
+
+
 THIS_ROUND = "labels of this round"
 """By which labels scores are in the wrong order."""
 

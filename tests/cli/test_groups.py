@@ -115,3 +115,20 @@ def test_different_texts_are_not_asked_about(place):
     place.config("{kind: files}")
 
     assert "equal content" not in place.run("check").out
+
+
+@pytest.mark.parametrize(("of_small", "is_noted"), [("i % 20 > 7", True), ("i % 20 > 0", False)])
+def test_a_round_tells_if_large_groups_are_better_than_small_ones(bare, of_small, is_noted):
+    is_large, of_large = "i % 400 < 200", "i % 20 > 0"
+    bare.predictions(
+        rows=20_000,
+        mail_id="'m' || i",
+        team=f"case when {is_large} then 'team ' || i // 400 else 'alone ' || i end",
+        score="(i % 100) / 100",
+        is_travel=f"(case when {is_large} then {of_large} else {of_small} end)::int",
+    )
+    bare.config(group=IN_GROUPS, sample=("max_labels: 40", "max_labels: 600"))
+    bare.run("run-once")
+
+    told = "flagged items of large groups (source.columns.group) are positive more often"
+    assert (told in bare.run("show", 1).out) == is_noted

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from monitor.domain.labels import current_label
 from monitor.domain.model import Answer
 from monitor.domain.report import NoticeRow
-from monitor.presentation.notices import groups_sentence
+from monitor.presentation.notices import group_sizes_sentence, groups_sentence
 from monitor.rounds.estimation.tally import Tally
-from monitor.stats.design.label_groups import LabelGroups
+from monitor.stats.design.label_groups import LabelGroups, size_gap
 from monitor.storage.labels.label_store import LabelOf
 from monitor.storage.labels.round_labels import RoundLabels, read_all_labels
 from monitor.storage.results.past_counts import PastRound
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 KIND = "groups"
 NOTED = 1.5
 """Design effect above which a round says what its labels are worth."""
+FAR = 3.0
+"""Standard errors from which the rate by group is another than that by item."""
 _LABELS = {Answer.POSITIVE: True, Answer.NEGATIVE: False}
 
 
@@ -46,17 +48,35 @@ def label_groups(labels: RoundLabels, label_of: LabelOf = current_label) -> Labe
 
 
 def group_notices(now: Tally) -> list[NoticeRow]:
-    """Note what the labels of a round are worth where items of its groups are alike."""
+    """Note what labels are worth where items of groups are alike, and groups that vary by size."""
     worth = {
         name: (int(labeled), labeled / effect)
         for name, labeled, effect in _by_class(now)
         if effect > NOTED
     }
-    if not worth:
+    notices = _size_notices(now)
+    if worth:
+        effect = max(now.counts.group_effects)
+        sentence = groups_sentence(worth)
+        notices.insert(0, NoticeRow(kind=KIND, subject="", value=effect, sentence=sentence))
+    return notices
+
+
+def _size_notices(now: Tally) -> list[NoticeRow]:
+    """Warn of classes in which large groups are better or worse: evidence takes them as alike."""
+    if now.groups is None:
         return []
-    effect = max(now.counts.group_effects)
-    sentence = groups_sentence(worth)
-    return [NoticeRow(kind=KIND, subject="", value=effect, sentence=sentence)]
+    gaps = {
+        name: size_gap(now.groups, now.counts, flagged=name == "flagged")
+        for name in ("flagged", "passed")
+    }
+    return [
+        NoticeRow(
+            kind="group_sizes", subject=name, value=gap, sentence=group_sizes_sentence(name, gap)
+        )
+        for name, (gap, errors) in gaps.items()
+        if errors > FAR
+    ]
 
 
 def group_effect_of(report: Mapping[str, Any]) -> float:

@@ -132,6 +132,23 @@ def group_effects(groups: LabelGroups, counts: Counts) -> tuple[float, float]:
     return flagged.effect(flagged.excess), passed.effect(max(passed.excess, from_ratio))
 
 
+def size_gap(groups: LabelGroups, counts: Counts, *, flagged: bool) -> tuple[float, float]:
+    """Return by how much a class's rate changes if each group has one vote, and standard errors.
+
+    Votes and labels are compared within each stratum, so that scores alone make no difference.
+    """
+    h, n, y = groups.stratum, groups.labeled, groups.positive
+    votes = np.bincount(h, weights=groups._shares, minlength=len(counts.size))
+    members = (counts.is_flagged == flagged) & (votes > 0)
+    size = np.where(members, counts.size, 0)
+    labeled = np.maximum(counts.labeled, 1)
+    share = groups._shares / np.where(votes > 0, votes, 1.0)[h] - n / labeled[h]
+    moved = share * (y / np.maximum(n, 1) - (counts.positive / labeled)[h])
+    gaps = _by_group(groups, (size / max(int(size.sum()), 1))[h] * moved)
+    gap, error = float(gaps.sum()), float(np.sqrt(gaps @ gaps))
+    return gap, abs(gap) / error if error > 0 else 0.0
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _ClassGroups:
     """The labels of one class: what each stands for, by entry, their rate, and C and V."""

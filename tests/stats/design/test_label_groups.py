@@ -12,7 +12,7 @@ from statsmodels.regression.linear_model import WLS
 
 from monitor.stats.core.counts import Counts
 from monitor.stats.design.cell_counts import cell_counts
-from monitor.stats.design.label_groups import LabelGroups, group_effects
+from monitor.stats.design.label_groups import LabelGroups, group_effects, size_gap
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.random_shares import log_e_path_of_shares
 from monitor.stats.estimation.cell_matrix import matrix_draws
@@ -135,6 +135,38 @@ def test_the_rate_of_a_class_is_that_of_its_labels_over_the_design_effect():
 
     assert np.allclose(ours.tp, theirs.tp)
     assert np.allclose(ours.fn, theirs.fn)
+
+
+def _by_sizes(of_large, of_small, seed=6):
+    """Flagged labels of 20 groups of 10 items each and 100 of one, at a precision each."""
+    rng = np.random.default_rng(seed)
+    items = [(f"g{i // 10}", FLAGGED, bool(rng.random() < of_large)) for i in range(200)]
+    items += [(f"s{i}", FLAGGED, bool(rng.random() < of_small)) for i in range(100)]
+    items += [(f"p{i}", PASSED, i < 2) for i in range(100)]
+    tp = sum(h == FLAGGED and yes for _, h, yes in items)
+    counts = Counts.of_matrix(tp=tp, fp=300 - tp, fn=2, tn=98, flagged_size=900, passed_size=9_000)
+    return LabelGroups.of(items), counts
+
+
+def test_large_groups_with_another_rate_show_in_the_gap_and_would_break_the_bound():
+    groups, counts = _by_sizes(of_large=0.9, of_small=0.6)
+    by_group = (20 * 0.9 + 100 * 0.6) / 120
+    limit, usual = Limit("precision", 0.8, "at_least"), np.array([0.65, 0.02])
+
+    gap, errors = size_gap(groups, counts, flagged=True)
+    log_e = log_e_path_of_shares(limit, [counts], usual, groups=groups)[-1]
+
+    assert gap == pytest.approx(by_group - 0.8, abs=0.05)
+    assert errors > 4
+    assert counts.positive[0] / counts.labeled[0] >= 0.79
+    assert log_e.max() > 3
+    assert size_gap(groups, counts, flagged=False) == (0.0, 0.0)
+
+
+def test_groups_alike_in_all_sizes_seldom_show_a_gap():
+    far = [size_gap(*_by_sizes(0.8, 0.8, seed), flagged=True)[1] > 3 for seed in range(300)]
+
+    assert sum(far) <= 5
 
 
 def _mean_of_e(limit, sizes, groups, rates, alike, guess):
