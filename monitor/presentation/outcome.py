@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from monitor.domain.alerting import keeps
 from monitor.domain.curve_rows import FEWEST_FOR_CURVES
 from monitor.domain.report import AlertRow, EstimateRow, RoundReport, Status
+from monitor.domain.sampled_log import AMOUNT_NOTE
 from monitor.presentation.alerts import end_alert_text, remedies
 from monitor.presentation.estimates import estimate_text
 from monitor.presentation.limit_comparisons import LimitState, beyond_texts, comparisons_of
@@ -63,14 +64,14 @@ def meaning_sentences(report: RoundReport) -> list[str]:
     if precision is not None and report.flagged:
         sentences.append(
             f"In this round alone, about {_items(precision, report.flagged)} of the "
-            f"{report.flagged:,} flagged predictions are right."
+            f"{report.flagged:,} {_unit(report, 'flagged')} are right."
         )
     prevalence = _own(report, "prevalence")
     if prevalence is not None and report.size:
         sentences.append(
             f"In this round alone, about {_items(prevalence, report.size)} of all "
-            f"{report.size:,} predictions are actually positive; recall is the share of these that "
-            "is flagged."
+            f"{report.size:,} {_unit(report)} are actually positive; recall is the share of these "
+            "that is flagged."
         )
     return sentences
 
@@ -188,6 +189,12 @@ def _own(report: RoundReport, metric: str) -> EstimateRow | None:
     return None if row is None or row.point is None else row
 
 
+def _unit(report: RoundReport, kind: str = "") -> str:
+    """Name what sizes count: predictions, or units of their amounts (``source.columns.weight``)."""
+    counted = f"{kind} predictions".lstrip()
+    return f"units of the amount of {counted}" if AMOUNT_NOTE in report.size_notes else counted
+
+
 def _items(row: EstimateRow, items: int) -> str:
     point, low, high = (round((share or 0.0) * items) for share in (row.point, row.low, row.high))
     return f"{point:,} ({low:,} to {high:,})"
@@ -257,7 +264,7 @@ def _sampled(report: RoundReport) -> str:
     drawn, labeled = (sum(getattr(row, name) for row in strata) for name in ("planned", "labeled"))
     share = f", {percent_text(report.flagged / report.size)}" if report.size else ""
     return (
-        f"Of {report.size:,} predictions of the window {report.flagged:,} are flagged{share}; "
+        f"Of {report.size:,} {_unit(report)} of the window {report.flagged:,} are flagged{share}; "
         f"{drawn:,} items were drawn at random from {plural(len(strata), 'stratum')} (predicted "
         f"class, cut by score), and {labeled:,} of them have a label."
     ).replace("stratums", "strata")

@@ -210,11 +210,12 @@ def _window(forecast: PlanForecast) -> list[str]:
     size, up = planned.prospect.size, planned.prospect.is_flagged
     where = "an assumed window" if planned.window is None else f"window {planned.window}"
     flagged = int(size[up].sum())
+    unit = ", by amount (source.columns.weight)" if planned.is_amount else ""
     expected = planned.prospect.expected
     has_estimate = bool(forecast.outlook.plan.margins)
     values = ", ".join(f"{name} {expected[name]:.3f}" for name in METRICS if name in expected)
     return [
-        f"{where}: {flagged:,} flagged, {int(size.sum()) - flagged:,} passed",
+        f"{where}: {flagged:,} flagged, {int(size.sum()) - flagged:,} passed{unit}",
         f"planned by {planned.basis}{f': {values}' if has_estimate and values else ''}",
         "",
     ]

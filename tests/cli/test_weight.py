@@ -47,6 +47,8 @@ def test_metrics_are_of_amounts_and_every_reader_is_told(payments):
         (payments.folder / "report.html").read_text(),
     ):
         assert "counted by amount (source.columns.weight)" in text
+    assert "units of the amount of flagged predictions are right" in text
+    assert "passed, by amount (source.columns.weight)" in payments.run("plan").out
 
 
 def test_by_count_the_same_predictions_say_something_else(payments):

@@ -48,6 +48,7 @@ class PlannedWindow:
     ``checks`` is how many labels of columns people check besides. ``estimates`` are precision and
     recall of the last closed round of the history with earlier rounds, as status shows them.
     ``group_effect`` is the larger design effect of its labels, where items belong to groups.
+    ``is_amount`` tells that sizes are amounts and not items.
     """
 
     prospect: Prospect
@@ -57,6 +58,7 @@ class PlannedWindow:
     checks: int = 0
     estimates: Mapping[str, float] = field(default_factory=dict)
     group_effect: float = 1.0
+    is_amount: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +217,7 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
         checks,
         estimates,
         effect,
+        seen.frame.is_amount,
     )
 
 
