@@ -121,3 +121,10 @@ class FeedbackLabels(Labeling):
 
     kind: Literal["mlflow_feedback"] = "mlflow_feedback"
     name: Annotated[str, Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _asks_no_second_person(self) -> FeedbackLabels:
+        if self.overlap > 0:
+            why = "nobody is asked, so no second person is; remove it"
+            raise SettingRefused(setting="overlap", why=why)
+        return self

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from monitor.domain.errors import LabelsUnavailable, SettingRefused
 from monitor.domain.model import Answer, Task
@@ -119,6 +120,11 @@ def test_items_without_feedback_may_be_anything(database, store):
     precision = scene.estimates(1)["precision", "round", "window"]
     assert scene.round(1).state == "closed"
     assert (precision.low, precision.point, precision.high) == (0.5, 1, 1)
+
+
+def test_a_second_person_cannot_be_asked():
+    with pytest.raises(ValidationError, match="overlap: nobody is asked"):
+        FeedbackLabels(name="toxic", overlap=0.2)
 
 
 def test_another_source_is_refused_with_what_to_do():
