@@ -31,9 +31,9 @@ from monitor.config.adapters import HOOKS, LABELERS, LOGINS, SOURCES, Kinds
 from monitor.config.model import Classes, Config, MonitorConfig
 from monitor.config.pages import PagesSettings, WebSettings
 from monitor.domain.challenger import Challenger
-from monitor.domain.sampled_log import LogShares
 from monitor.domain.judge import Judge
 from monitor.domain.sample_settings import Bands, Cells, Cost, Margin, Sample
+from monitor.domain.sampled_log import LogShares
 from monitor.domain.settings import (
     JUDGE_METRICS,
     LIMITED_METRICS,
@@ -60,6 +60,17 @@ def of_kinds(title: str, kinds: Kinds[Any, Any, Any]) -> dict[str, type[BaseMode
     return {f"{title} of kind {kind}": kinds.adapter(kind).settings for kind in kinds.names()}
 
 
+def own_columns() -> dict[str, type[BaseModel]]:
+    """Return the columns of each kind of source that has others than tables have."""
+    kinds = {kind: SOURCES.adapter(kind).settings for kind in SOURCES.names()}
+    columns = {kind: each.model_fields["columns"].annotation for kind, each in kinds.items()}
+    return {
+        f"monitors: source.columns of kind {kind}": each
+        for kind, each in columns.items()
+        if each is not None and each is not Columns
+    }
+
+
 SECTIONS: dict[str, type[BaseModel]] = {
     "The file": Config,
     "mlflow": MlflowSettings,
@@ -72,6 +83,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     **of_kinds("monitors: source", SOURCES),
     "monitors: source, of every kind": QueriedSettings,
     "monitors: source.columns": Columns,
+    **own_columns(),
     "monitors: source.columns.show, an entry": ShownColumn,
     "monitors: source.challenger": Challenger,
     "monitors: source.kept_with": LogShares,
@@ -103,6 +115,7 @@ CHANGED_BY_MOST = {
     "SparkSettings": "table path",
     "QueriedSettings": "columns threshold positive",
     "Columns": "id time score",
+    "TraceColumns": "predicted score show",
     "Challenger": "score threshold",
     "Judge": "column positive",
     "Schedule": "cron time_zone lag",

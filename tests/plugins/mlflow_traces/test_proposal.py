@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import structlog
 import yaml
 from typer.testing import CliRunner
 
@@ -149,7 +150,9 @@ def test_a_span_that_no_trace_has_is_refused(store):
 
 
 def run(*words):
-    return CliRunner().invoke(app, ["init", *words])
+    result = CliRunner().invoke(app, ["init", *words])
+    structlog.reset_defaults()  # the log was bound to this command's standard error
+    return result
 
 
 def test_init_writes_a_config_that_loads(store, tmp_path, monkeypatch):
