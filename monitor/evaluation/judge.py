@@ -60,7 +60,7 @@ class JudgeEvaluation(Estimates):
 
     def document(self) -> Sequence[str | Table]:
         """Return how the items were drawn, warnings, and a table of the metrics."""
-        rows = [[name, self.text(name)] for name in METRIC_OF]
+        rows = [[name, self.metric_text(name)] for name in METRIC_OF]
         return [
             f"{self.drawn}; {self._level}",
             *(f"WARNING: {warning}" for warning in self.warnings),

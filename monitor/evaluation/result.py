@@ -245,7 +245,7 @@ class Evaluation(Estimates):
 
     def document(self) -> Sequence[str | Table]:
         """Return how the labels were drawn, warnings, and a table of the main metrics."""
-        rows = [[name, self.text(name)] for name in HEADLINE]
+        rows = [[name, self.metric_text(name)] for name in HEADLINE]
         if self.curves is not None:
             rows += [
                 [name, interval_text(Interval(*getattr(self.curves, area)))]

@@ -110,7 +110,7 @@ class Estimates(Result):
             return None
         return row["point"], row["low"], row["high"]
 
-    def text(self, metric: str) -> str:
+    def metric_text(self, metric: str) -> str:
         """Return the interval and caution of a metric, or the reason why it is not estimable."""
         row, ends = self.estimate(metric), self.ends(metric)
         if ends is None:

@@ -101,7 +101,9 @@ def test_check_and_plan_say_how_many_labels_of_a_column_people_check(bare):
 
 
 def looks(bare):
-    return [line for line in bare.run("check").lines if line.startswith("LOOK")]
+    """Return what needs a look, but that the made log has a round share of flagged items."""
+    lines = bare.run("check").lines
+    return [line for line in lines if line.startswith("LOOK") and "kept_with" not in line]
 
 
 def test_labels_of_the_other_class_need_a_look(bare):

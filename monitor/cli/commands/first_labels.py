@@ -91,7 +91,9 @@ class FirstLabels:
             f"{self.flagged.size:,} flagged items, {self.passed.labeled:,} of "
             f"{self.passed.size:,} passed ones):"
         )
-        yield Table(["metric", "estimate"], [[name, self.result.text(name)] for name in _SHOWN])
+        yield Table(
+            ["metric", "estimate"], [[name, self.result.metric_text(name)] for name in _SHOWN]
+        )
         for warning in self.warnings:
             yield f"WARNING: {warning}"
         if not self.is_named:
