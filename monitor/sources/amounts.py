@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _DIGITS = 13  # of md5: as many bits as a float has
 _STEPS = 2  # of the grid of md5 to a factor of 2
 _LEAST = 40  # bits: the first step of the grid
+_MOST = 2**53  # the sum of a window: larger whole numbers are not exact as floats
 
 ZERO_NOTE = "rows with the amount 0, which count for nothing"
 
@@ -84,10 +85,16 @@ def amount_notes(
 ) -> dict[str, int]:
     """Count the rows that are counted by amount, and those without one.
 
-    Raises `SourceRefused` if amounts are too small to be counted in whole numbers.
+    Raises `SourceRefused` if amounts are too small or too large to be counted in whole numbers.
     """
     rows = sum(one.rows for one in inside if one.bucket >= 0)
     amount = sum(part.size for part in strata)
+    if amount > _MOST:
+        message = (
+            f"{location}: the amounts of {rows:,} rows add up to {amount:.2g} (columns.weight), "
+            f"more than {_MOST:.2g}; give them in a larger unit, such as millions in a view"
+        )
+        raise SourceRefused(message)
     if amount < rows:
         unit = 10 ** ceil(log10(100 * rows / max(amount, 1)))
         message = (

@@ -126,6 +126,7 @@ def test_wrong_settings_are_refused_by_name(payments, changes, reason):
         ("case when i % 20 = 0 then null else 10 end", "amount missing or not a number"),
         ("case when i % 20 = 0 then 'inf'::double else 10 end", "amount missing or not a number"),
         ("0.0001", "give them in a smaller unit"),
+        ("1e16", "give them in a larger unit"),
         ("case when i = 17000 then 1e7 else 10 end", "one item holds 9"),
     ],
 )
