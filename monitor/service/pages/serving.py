@@ -34,7 +34,7 @@ from monitor.service.web.app import bare_app
 from monitor.service.web.server import WebServer
 
 if TYPE_CHECKING:
-    from fastapi import Request
+    from fastapi import FastAPI, Request
 
     from monitor.wiring import Application
 
@@ -46,31 +46,38 @@ def pages_app(
     queue: TaskQueue, way_in: LinkLogin | SignIn, board: Board, settings: PagesSettings
 ) -> Guard:
     """Make the application that serves the pages."""
-    app = bare_app()
+    app = status_app()
     app.state.desk = queue
     app.state.board = board
     app.state.visits = Sessions(queue.database, queue.clock, way_in)
     app.state.way_in = way_in
     app.state.settings = settings
     app.state.cookie = cookie_name(settings)
+    app.include_router(link_login.router if isinstance(way_in, LinkLogin) else sign_in.router)
+    for pages in (requests, labeling, own_answers, conflicts, overview):
+        app.include_router(pages.router)
+    return Guard(app, settings)
+
+
+def status_app() -> FastAPI:
+    """Make an application that has the status pages, for whom the dependencies let in."""
+    app = bare_app()
     app.add_exception_handler(PageRefused, _refused)
     # A number or a word of an address may be invalid, such as in /monitors/mail/rounds/x.
     for no_page in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, RequestValidationError):
         app.add_exception_handler(no_page, _no_page)
     app.add_exception_handler(InputRefused, _unknown)
     app.add_exception_handler(MonitorError, _unavailable)
-    app.include_router(link_login.router if isinstance(way_in, LinkLogin) else sign_in.router)
-    for pages in (requests, labeling, own_answers, conflicts, overview, status):
-        app.include_router(pages.router)
+    app.include_router(status.router)
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
-    return Guard(app, settings)
+    return app
 
 
 def _refused(request: Request, error: Exception) -> Response:
     refused = cast("PageRefused", error)
     unauthenticated = refused.status is HTTPStatus.UNAUTHORIZED
-    by_password = request.app.state.way_in.login is not None
-    if unauthenticated and by_password and request.method == "GET" and not wants_json(request):
+    by_password = unauthenticated and request.app.state.way_in.login is not None
+    if by_password and request.method == "GET" and not wants_json(request):
         return RedirectResponse("/sign-in", HTTPStatus.SEE_OTHER)
     return message_answer(request, refused.status, refused.message)
 

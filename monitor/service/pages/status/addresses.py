@@ -47,12 +47,14 @@ class Board:
 
     ``monitors`` are the monitors of the present config. ``mlflow`` finds where MLflow shows a
     round, by its monitor and the key that MLflow knows; None if MLflow has no pages.
+    Without ``shows_all`` only these monitors are told of: no removed ones, no blocks of classes.
     """
 
     database: Database
     clock: Clock
     monitors: Callable[[], Sequence[MonitorSettings]]
     mlflow: Callable[[str, str], str | None]
+    shows_all: bool = True
 
 
 def board_of(request: Request) -> Board:
@@ -100,8 +102,11 @@ def first_page(
         cards=[card_of(settings, overview, board.mlflow) for settings, overview in shown],
         page_number=page,
         pages=max(1, -(-len(ordered) // MONITORS)),
-        removed=[one.sentence for one in removed],
-        blocks=[block_lines(block) for block in class_overviews(board.database, monitors)],
+        removed=[one.sentence for one in removed if board.shows_all],
+        blocks=[
+            block_lines(block)
+            for block in class_overviews(board.database, monitors if board.shows_all else [])
+        ],
     )
 
 
