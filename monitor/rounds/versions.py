@@ -30,12 +30,8 @@ from monitor.rounds.estimation.evidence import classifier_evidence, recovery_row
 from monitor.rounds.estimation.history import before_launch
 from monitor.rounds.estimation.reading import evidence_tallies, read_batch
 from monitor.rounds.estimation.types import BatchEvidence, Estimates, HistoryBatch, Member
-from monitor.rounds.parts.registry import (
-    VersionParts,
-    closing_concerns,
-    have_other_counts,
-    version_parts,
-)
+from monitor.rounds.parts.curves import INVERTED, inverted_order
+from monitor.rounds.parts.registry import VersionParts, have_other_counts, version_parts
 from monitor.rounds.reporting.concerns import (
     note,
     note_correction,
@@ -190,9 +186,10 @@ class _Closing(Step):
     def find_concerns(
         self, database: Database, batch: HistoryBatch, parts: Mapping[int, VersionParts]
     ) -> Mapping[str, str]:
-        """Add what the parts show, which a later version does not note."""
-        fields = parts[batch.affected[0].round.id].fields
-        return {**self.concerns, **closing_concerns(database, batch, fields)}
+        """Add that positives have lower scores than negatives; later versions do not note it."""
+        curves = parts[batch.affected[0].round.id].fields["curves"]
+        inverted = inverted_order(database, batch, curves)
+        return {**self.concerns} if inverted is None else {**self.concerns, INVERTED: inverted}
 
     def begin(self, connection: Connection, batch: HistoryBatch, now: datetime) -> HistoryBatch:
         """Move the round, with its first version."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,7 +35,7 @@ POINTS = 2**11  # a figure shows two digits, and so does an explanation
 
 
 class CurvesPart(ReportPart):
-    """Curves of this round alone, why precision changed, and a concern if scores are inverted."""
+    """Curves of this round alone, and why precision changed."""
 
     name = "curves"
 
@@ -54,13 +54,6 @@ class CurvesPart(ReportPart):
             # No label changed: only earlier rounds did, and those curves still hold.
             "curves": _curves(round_, version.labels, seed) if round_.is_changed else None,
         }
-
-    def concerns(
-        self, database: Database, batch: HistoryBatch, fields: Mapping[str, Any]
-    ) -> dict[str, str]:
-        """State that positives have lower scores than negatives."""
-        inverted = inverted_order(database, batch, fields["curves"])
-        return {} if inverted is None else {INVERTED: inverted}
 
 
 def _curves(round_: Round, labels: RoundLabels, seed: int) -> CurvesRow | None:

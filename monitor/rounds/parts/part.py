@@ -10,8 +10,7 @@ from monitor.domain.model import Frame
 from monitor.domain.report import NoticeRow
 from monitor.rounds.estimation.label_errors import CheckedLabels
 from monitor.rounds.estimation.tally import Counted, Tally
-from monitor.rounds.estimation.types import HistoryBatch, RoundEstimate
-from monitor.storage.database import Database
+from monitor.rounds.estimation.types import RoundEstimate
 from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.results.part_store import PastCounts
 from monitor.storage.rounds.round_store import Round
@@ -89,12 +88,3 @@ class ReportPart:
     def notices(self, version: ReportedVersion, fields: Mapping[str, Any]) -> list[NoticeRow]:  # noqa: ARG002
         """Note what is unusual."""
         return []
-
-    def concerns(
-        self,
-        database: Database,  # noqa: ARG002
-        batch: HistoryBatch,  # noqa: ARG002
-        fields: Mapping[str, Any],  # noqa: ARG002
-    ) -> dict[str, str]:
-        """State by kind what about a closing round needs a look."""
-        return {}

@@ -165,14 +165,3 @@ def drawn_counts(frame: Frame) -> dict[str, Any]:
     """Return what parts count of a drawn window, by part."""
     counts = {part.name: part.drawn(frame) for part in PARTS}
     return {name: of_part for name, of_part in counts.items() if of_part is not None}
-
-
-def closing_concerns(
-    database: Database, batch: HistoryBatch, fields: Mapping[str, Any]
-) -> dict[str, str]:
-    """State what the parts of a closing round show that needs a look, by kind."""
-    return {
-        kind: sentence
-        for part in PARTS
-        for kind, sentence in part.concerns(database, batch, fields).items()
-    }
