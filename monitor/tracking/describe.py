@@ -35,8 +35,8 @@ _MARKUP = re.compile(
 )
 
 
-def describe(report: RoundReport, picture: str = "", model: str = "") -> str:
-    """Write the whole description; ``picture`` and ``model`` are Markdown too."""
+def describe(report: RoundReport, picture: str = "", links: str = "") -> str:
+    """Write the whole description; ``picture`` and ``links`` are Markdown too."""
     sections = round_sections(report)
     parts = [
         escaped(verdict_sentence(report)),
@@ -50,8 +50,8 @@ def describe(report: RoundReport, picture: str = "", model: str = "") -> str:
         *(_section(section) for section in sections if section.kind not in URGENT),
     ]
     text = "\n\n".join(part for part in parts if part)
-    room = _MOST_CHARACTERS - len(model)
-    return "\n\n".join(part for part in (as_far_as_fits(text, room), model) if part)
+    room = _MOST_CHARACTERS - len(links)
+    return "\n\n".join(part for part in (as_far_as_fits(text, room), links) if part)
 
 
 def as_far_as_fits(text: str, room: int) -> str:

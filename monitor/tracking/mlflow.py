@@ -53,7 +53,13 @@ from monitor.tracking.saved_views import (
     key_of,
     monitor_views,
 )
-from monitor.tracking.writing import report_path, timeline_picture, write_fleet, write_round
+from monitor.tracking.writing import (
+    report_path,
+    status_link,
+    timeline_picture,
+    write_fleet,
+    write_round,
+)
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -86,20 +92,22 @@ class MlflowSettings(Settings):
 
     Credentials come from MLflow's own variables (``MLFLOW_TRACKING_USERNAME``, ...).
     ``registry_uri`` is where the models are, if not in the same place. ``timeout`` is how long
-    one delivery may take over the network.
+    one delivery may take over the network. ``status_pages`` says that MLflow's server serves our
+    status pages (``mlflow server --app-name pr_monitor``): each run links to its own.
     """
 
     tracking_uri: Address = "sqlite:///mlflow.db"  # MLflow's own default, beside the config
     registry_uri: Address | None = None
     experiment_prefix: Annotated[str, AfterValidator(_prefix)] = "monitor"
     timeout: Annotated[Duration, Field(ge=timedelta(seconds=1))] = timedelta(seconds=12)
+    status_pages: bool = False
 
 
 class MlflowHandler:
     """Do the effects for MLflow; each is safe to repeat and ends as one run per key."""
 
     def __init__(self, settings: MlflowSettings, base_folder: Path = Path()) -> None:
-        self._prefix = settings.experiment_prefix
+        self._prefix, self._has_status_pages = settings.experiment_prefix, settings.status_pages
         uri = absolute_address(settings.tracking_uri, base_folder)
         self.shown = shown(uri)
         registry = settings.registry_uri and absolute_address(settings.registry_uri, base_folder)
@@ -191,7 +199,9 @@ class MlflowHandler:
         new = _new_run(values.run_name(report), report)
 
         def write(run: Run, digest: str) -> None:
-            write_round(client, run, report, digest, model=self._model_link(report))
+            links = [status_link(report)] if self._has_status_pages else []
+            links.append(self._model_link(report))
+            write_round(client, run, report, digest, links="\n\n".join(filter(None, links)))
 
         receipt = _write_once(client, experiment.id, key, new, effect, write)
         self._runs = {report.round_key: receipt.rpartition("/")[2]}  # its model's page comes next

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import structlog
 
@@ -38,11 +39,11 @@ log = structlog.get_logger("monitor.tracking")
 
 
 def write_round(
-    client: MlflowClient, run: Run, report: RoundReport, digest: str, *, model: str
+    client: MlflowClient, run: Run, report: RoundReport, digest: str, *, links: str
 ) -> None:
     """Write one version of a round; a newer one stays, and nothing is drawn.
 
-    The digest comes last: a run that has it is complete. ``model`` is Markdown.
+    The digest comes last: a run that has it is complete. ``links`` are Markdown.
     """
     if int(run.data.tags.get("monitor.version", 0)) > report.version:
         return
@@ -57,7 +58,7 @@ def write_round(
         link = f"[Report]({report_path(run.info.experiment_id, run.info.run_id)})"
         picture = f"{link}\n\n{picture}"
     tags = {
-        NOTE: describe(report, picture, model),
+        NOTE: describe(report, picture, links),
         **values.tags(report),
         "mlflow.loggedArtifacts": listed,
         "mlflow.runColor": values.colour(report),
@@ -76,6 +77,12 @@ def write_round(
     if run.info.status != _FINISHED:
         client.update_run(run.info.run_id, _FINISHED)
     client.set_tag(run.info.run_id, DIGEST, digest)  # last: with it the run counts as whole
+
+
+def status_link(report: RoundReport) -> str:
+    """Link to the status page of a round, relative as the picture is."""
+    name = quote(report.monitor, safe="")
+    return f"[Status page](pr-monitor/monitors/{name}/rounds/{report.round})"
 
 
 def timeline_picture(run_id: str) -> str:

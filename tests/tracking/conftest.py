@@ -33,10 +33,10 @@ class Stub(LocalServer):
         self.url = self.root
 
 
-def handler_for(url, prefix, *, timeout="60s"):
+def handler_for(url, prefix, *, timeout="60s", **settings):
     """Be patient by default: the tests may share their machine."""
     return MlflowHandler(
-        MlflowSettings(tracking_uri=url, experiment_prefix=prefix, timeout=timeout)
+        MlflowSettings(tracking_uri=url, experiment_prefix=prefix, timeout=timeout, **settings)
     )
 
 

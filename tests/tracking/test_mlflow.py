@@ -87,6 +87,17 @@ def test_a_run_has_the_dataset_and_a_table_of_counts_and_of_segments_of_its_newe
     assert list(by_segment["value"]) == ["CZ", "CZ", "SK", "SK"]
 
 
+def test_a_run_links_to_its_status_page_where_mlflow_serves_it(mlflow_url, client, prefix):
+    link = "[Status page](pr-monitor/monitors/mail-travel/rounds/{})"
+
+    for number, has_pages in [(3, False), (4, True)]:
+        handler = handler_for(mlflow_url, f"{prefix}{number}", status_pages=has_pages)
+        handler.deliver(make_effect(ROUND, make_report(number)))
+
+        note = the_run(client, f"{prefix}{number}/mail-travel").data.tags["mlflow.note.content"]
+        assert (link.format(number) in note) is has_pages
+
+
 def test_a_correction_downwards_shows_as_the_latest_value(handler, client, prefix):
     handler.deliver(make_effect(ROUND, make_report(4)))
     handler.deliver(make_effect(FLEET, make_report(4)))
