@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import structlog
+import structlog
 from sqlalchemy import create_engine, update
 from sqlalchemy.engine import make_url
 
@@ -80,6 +81,14 @@ def pytest_unconfigure():
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     return tiers.Sharing(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
+@pytest.fixture(autouse=True)
+def _log_of_one_test():
+    """Set the log back after a command in this process, whose standard error is closed by then."""
+    yield
+    if structlog.is_configured():
+        structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")
