@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import structlog
-import structlog
 from sqlalchemy import create_engine, update
 from sqlalchemy.engine import make_url
 
