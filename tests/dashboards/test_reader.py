@@ -9,12 +9,14 @@ from monitor.storage.pages import page_tables  # noqa: F401  adds its tables to 
 from monitor.storage.tables import metadata
 from monitor.storage.views import NAMES
 
+OF_PARTS = {"agreement", "segments"}  # which no round here has
+
 
 def test_the_reader_reads_every_view(reader):
     with reader.connect() as connection:
         for view in NAMES:
             rows = connection.execute(text(f"select * from {view}")).all()
-            assert rows or view == "agreement", view  # no round here has second copies
+            assert rows or view in OF_PARTS, view
 
 
 def test_the_reader_reads_no_table_with_what_people_saw_said_or_are(reader):
