@@ -13,11 +13,13 @@ from monitor.config.column_guess import Chosen, ColumnGuess, Described, is_text
 from monitor.config.label_delay import LabelDelay, label_delay
 from monitor.domain.adapters import ProposedMonitor
 from monitor.domain.errors import InputRefused
+from monitor.domain.values import zero_one
 
 _NOT_SHOWN = re.compile(r"score|prob|pred|model|version|label|class|target|flag|truth|decision|y_")
 _WORD_PATTERNS = frozenset({"true", "false", "null", "yes", "no", "on", "off"})
 _AWARE = re.compile(r"WITH TIME ZONE|TIMESTAMPTZ", re.IGNORECASE)
 _UTC = "took UTC as the zone of times, which name none"
+_USUAL = frozenset({"1", "0", "true", "false", ""})  # read as yes and no without a setting
 _SHOWN_AT_MOST = 5  # columns; a labeler reads no more
 
 
@@ -166,8 +168,19 @@ def _labeling(predictions: str, chosen: Chosen, described: Described) -> list[st
         *in_files,
         f"      id: {_text(chosen.id or '')}",
         f"      value: {_text(chosen.label)}",
+        *_answers(described.class_values(chosen.label)),
         *_matures(label_delay(described, chosen)),
     ]
+
+
+def _answers(values: Sequence[str]) -> list[str]:
+    """Name words for yes and no that a labeler of columns does not read by itself."""
+    listed = {
+        name: ", ".join(_text(value) for value in values if zero_one(value) == answer)
+        for name, answer in (("positive", 1), ("negative", 0))
+    }
+    is_usual = {value.lower() for value in values} <= _USUAL
+    return [f"      {name}: [{of}]" for name, of in listed.items() if of and not is_usual]
 
 
 def _matures(delay: LabelDelay | None) -> list[str]:

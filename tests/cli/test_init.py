@@ -3,6 +3,7 @@
 import shlex
 
 import pytest
+import yaml
 
 import monitor
 from tests.cli.workplace import Workplace
@@ -191,3 +192,14 @@ def test_several_monitors_are_answered_in_a_table(bare):
         ["predictions-b", "1,333", "2,667"],
         ["predictions-c", "1,333", "2,667"],
     ]
+
+
+@pytest.mark.parametrize(("yes", "no"), [("yes", "no"), ("Y", "N")])
+def test_the_config_names_the_words_for_yes_and_no_of_a_column_of_labels(bare, yes, no):
+    bare.predictions(rows=2000, checked=f"case when i % 10 = 0 then '{yes}' else '{no}' end")
+
+    bare.run("init", "predictions.parquet", "--label", "checked")
+
+    written = yaml.safe_load((bare.folder / "config.yaml").read_text())["monitors"][0]["labeling"]
+    assert (written["positive"], written["negative"]) == ([yes], [no])
+    assert "PROBLEM  labels" not in bare.run("check").out
