@@ -22,12 +22,15 @@ from monitor.domain.report import (
     StratumRow,
 )
 from monitor.fixed_text import fixed_text
+from monitor.presentation.agreement import agreement_lines
 from monitor.presentation.alerts import (
     alert_cause,
     evidence_sentence,
     recovery_sentence,
     recurring_text,
 )
+from monitor.presentation.challenger import challenger_section
+from monitor.presentation.checks import check_lines
 from monitor.presentation.classes import report_lines
 from monitor.presentation.estimates import (
     BASES,
@@ -41,6 +44,7 @@ from monitor.presentation.estimates import (
     reason_text,
     was_provisional_line,
 )
+from monitor.presentation.judge import judge_section
 from monitor.presentation.limit_comparisons import comparisons_of
 from monitor.presentation.numbers import (
     bound_sign,
@@ -51,9 +55,9 @@ from monitor.presentation.numbers import (
     span_text,
 )
 from monitor.presentation.outcome import headline_metrics, window_text
-from monitor.presentation.parts import COUNT_LINES, SECTIONS
 from monitor.presentation.restatements import restated_since_text, restated_text
 from monitor.presentation.section import Section, SectionKind
+from monitor.presentation.segments import segments_section
 from monitor.presentation.status import proposal_cautions
 from monitor.presentation.table import Table
 
@@ -91,7 +95,9 @@ def round_sections(
         Section(SectionKind.EVIDENCE, "Evidence", lines=_evidence(report)),
         _estimates(report, _metrics(report) if every_metric else headline_metrics(report)),
         _counts(report),
-        *(section_of(report) for section_of in SECTIONS),
+        challenger_section(report),
+        judge_section(report),
+        segments_section(report),
         _classes(classes),
     ]
     return [section for section in sections if section.tables or section.lines]
@@ -328,7 +334,7 @@ def _counts(report: RoundReport) -> Section:
     lines = _counted_lines(report)
     if report.answers is not None and (answers := answers_sentence(report.answers)) is not None:
         lines.append(answers)
-    lines += [line for lines_of in COUNT_LINES for line in lines_of(report)]
+    lines += [*agreement_lines(report), *check_lines(report)]
     return _strata(report.strata, lines, counted=True)
 
 

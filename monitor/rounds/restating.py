@@ -51,6 +51,7 @@ from monitor.rounds.labels.new_labels import (
     with_answers,
     withdrawn_labels,
 )
+from monitor.rounds.parts.registry import version_parts
 from monitor.rounds.reporting.concerns import note_missing
 from monitor.storage.labels import census_store, label_store
 from monitor.storage.labels.round_labels import RoundLabels
@@ -291,7 +292,8 @@ def _publish(
         step = _Restatement(
             claim, reason, restated=own, context=context, request=request, changes=changes
         )
-        versions.commit_version(context, batch, estimates, step)
+        parts = version_parts(context.database, batch, estimates, own)
+        versions.commit_version(context, batch, estimates, parts, step)
     return outcome
 
 

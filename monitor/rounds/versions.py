@@ -44,7 +44,6 @@ from monitor.rounds.reporting.enqueue import (
     enqueue_early,
     enqueue_ended,
 )
-from monitor.storage.database import Database
 from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.queries import VersionId
 from monitor.storage.results import (
@@ -77,15 +76,6 @@ class Step:
     concerns: Mapping[str, str] = field(default_factory=dict)
     restated: Collection[int] = ()
 
-    def find_concerns(
-        self,
-        database: Database,  # noqa: ARG002  of a closing
-        batch: HistoryBatch,  # noqa: ARG002
-        parts: Mapping[int, VersionParts],  # noqa: ARG002
-    ) -> Mapping[str, str]:
-        """State what about the round needs a look, by kind."""
-        return self.concerns
-
     def begin(self, connection: Connection, batch: HistoryBatch, now: datetime) -> HistoryBatch:  # noqa: ARG002
         """Hold the round and write what stands before its version; returns the batch after that."""
         round_claims.hold(connection, self.claim)
@@ -114,21 +104,23 @@ class Step:
 
 
 def commit_version(
-    context: MonitorContext, batch: HistoryBatch, estimates: Estimates, step: Step
+    context: MonitorContext,
+    batch: HistoryBatch,
+    estimates: Estimates,
+    parts: Mapping[int, VersionParts],
+    step: Step,
 ) -> None:
     """Write all that a step changes: counts, estimates, evidence, alert moves, effects, or nothing.
 
     Raises `RoundMoved` if somebody published into the history meanwhile.
     """
-    parts = version_parts(context.database, batch, estimates, step.restated)
-    concerns = step.find_concerns(context.database, batch, parts)
     now = context.clock()
     with context.database.write() as connection:
         batch = step.begin(connection, batch, now)
         _write_versions(connection, batch, estimates, parts, step)
         batch = step.record(connection, batch, now)
         evidence = step.evidence(connection, batch, estimates, now)
-        for kind, sentence in concerns.items():
+        for kind, sentence in step.concerns.items():
             note(connection, batch.affected[0].round, kind, sentence, now)
         recoveries = recovery_rows(connection, batch, estimates, evidence.alerts)
         evidence = replace(evidence, recoveries=recoveries)
@@ -183,14 +175,6 @@ def _by_version(
 
 
 class _Closing(Step):
-    def find_concerns(
-        self, database: Database, batch: HistoryBatch, parts: Mapping[int, VersionParts]
-    ) -> Mapping[str, str]:
-        """Add that positives have lower scores than negatives; later versions do not note it."""
-        curves = parts[batch.affected[0].round.id].fields["curves"]
-        inverted = inverted_order(database, batch, curves)
-        return {**self.concerns} if inverted is None else {**self.concerns, INVERTED: inverted}
-
     def begin(self, connection: Connection, batch: HistoryBatch, now: datetime) -> HistoryBatch:
         """Move the round, with its first version."""
         due = batch.affected[0]
@@ -262,9 +246,12 @@ def close(
     ``labels`` are its labels if they were read already. ``concerns`` are sentences by their kind.
     """
     batch = read_batch(context, round_, round_labels=labels)
-    commit_version(
-        context, batch, estimate_batch(context, batch), _Closing(claim, reason, concerns)
-    )
+    estimates = estimate_batch(context, batch)
+    parts = version_parts(context.database, batch, estimates)
+    inverted = inverted_order(context.database, batch, parts[round_.id].fields["curves"])
+    if inverted is not None:  # later versions do not note it
+        concerns = {**concerns, INVERTED: inverted}
+    commit_version(context, batch, estimates, parts, _Closing(claim, reason, concerns))
 
 
 def correct(context: MonitorContext, round_: Round, claim: Claim) -> None:
@@ -276,7 +263,9 @@ def correct(context: MonitorContext, round_: Round, claim: Claim) -> None:
     due = batch.affected[0]
     if not _changes_nothing(context, batch):
         step = _Correction(claim, corrected_reason(due.version))
-        commit_version(context, batch, estimate_batch(context, batch), step)
+        estimates = estimate_batch(context, batch)
+        parts = version_parts(context.database, batch, estimates)
+        commit_version(context, batch, estimates, parts, step)
         return
     with context.database.write() as connection:
         round_claims.hold(connection, claim)

@@ -9,7 +9,7 @@ from monitor.cli.views.rounds_page import page_json
 from monitor.domain.alerting import AlertState
 from monitor.domain.errors import InputRefused, TryLater
 from monitor.domain.model import Answer
-from monitor.rounds import versions
+from monitor.rounds import restating
 from monitor.rounds.estimation import batch_estimates
 from monitor.rounds.estimation.batch_estimates import estimated
 from monitor.rounds.estimation.estimate import estimate_round
@@ -330,7 +330,7 @@ def test_a_round_that_closes_meanwhile_is_restated_with_the_others(scene, monkey
             scene.run()
         return real(*args, **named)
 
-    monkeypatch.setattr(versions, "version_parts", while_computing)
+    monkeypatch.setattr(restating, "version_parts", while_computing)
 
     outcome = restate_precision(scene, 2, to=Answer.NEGATIVE)
 

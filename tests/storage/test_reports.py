@@ -11,6 +11,7 @@ from monitor.stats.estimation.small_counts import small_count_caution
 from monitor.storage.results import estimate_store, report_store
 from tests.rounds.scene import LIMITS, Scene, settings
 from tests.rounds.sinks import Sink
+from tests.statements import counted
 from tests.storage.rows import rows
 
 REPORTING = ("round_run", "fleet_point", "model_tags")
@@ -69,3 +70,14 @@ def test_a_version_without_counts_estimates_or_report_is_refused(database, write
         database.write() as connection,
     ):
         write(connection, {})
+
+
+def test_a_part_is_read_of_more_reports_than_one_statement_may_bind(database):
+    scene = Scene(database, settings(limits=LIMITS))
+    closed = scene.play(1)
+
+    with database.read() as connection, counted(database) as statements:
+        read = report_store.read_part(connection, range(closed.id, closed.id + 1200), "sentence")
+
+    assert read == {closed.id: scene.report(1)["sentence"]}
+    assert len(statements.selects) == 3

@@ -131,7 +131,7 @@ def read_shown(connection: Connection, round_ids: Sequence[int]) -> dict[int, li
 
 def read_answers(connection: Connection, round_ids: Sequence[int]) -> dict[int, AnswersRow]:
     """Read how many answers the latest version of some rounds has, by the report that it gave."""
-    answers = in_chunks(connection, round_ids, partial(report_store.read_part, part="answers"))
+    answers = report_store.read_part(connection, round_ids, "answers")
     return {each: AnswersRow(**row) for each, row in answers.items() if row is not None}
 
 
@@ -139,7 +139,7 @@ def read_reported(
     connection: Connection, round_ids: Sequence[int], part: str
 ) -> dict[int, list[dict[str, Any]]]:
     """Read the rows in one part of the report that the latest version of some rounds gave."""
-    reported = in_chunks(connection, round_ids, partial(report_store.read_part, part=part))
+    reported = report_store.read_part(connection, round_ids, part)
     return {each: list(rows or []) for each, rows in reported.items()}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, func, select
 
 from monitor.domain.report import RoundReport
-from monitor.storage.database import insert_some
+from monitor.storage.database import chunks, insert_some
 from monitor.storage.queries import is_latest, of_version
 from monitor.storage.tables import effects, reports, rounds
 
@@ -36,12 +36,12 @@ def newest_version(connection: Connection, round_id: int) -> int:
 
 def read_part(connection: Connection, round_ids: Sequence[int], part: str) -> dict[int, Any]:
     """Read one part of the long reports of the latest versions of some rounds, by round."""
-    query = (
-        select(reports.c.round_id, reports.c.payload[part])
-        .join(rounds, is_latest(reports))
-        .where(reports.c.round_id.in_(round_ids))
-    )
-    return dict(connection.execute(query).all())
+    query = select(reports.c.round_id, reports.c.payload[part]).join(rounds, is_latest(reports))
+    return {
+        round_id: of_report
+        for some in chunks(round_ids)
+        for round_id, of_report in connection.execute(query.where(reports.c.round_id.in_(some)))
+    }
 
 
 def first_key(connection: Connection, round_id: int) -> str | None:
