@@ -173,16 +173,18 @@ def minute(at: datetime) -> str:
 
 
 def run_name(report: RoundReport) -> str:
-    """Name the run so that a list of names reads as a calendar: ``2025-05-05 ALERT R.55``.
+    """Name the run by its round and result, the date last: ``18 ALERT R 0.55 2025-05-05``.
 
-    It has what an alert fires for, else precision and recall.
+    MLflow cuts the end of a long name, which neighboring rounds may share. The figures are of the
+    metrics that fire, otherwise precision and recall.
     """
     fires = firing(report)
     status = report.status.upper() if report.status is Status.ALERT else str(report.status)
     figures = [_figure(report, metric) for metric in fires or FIRST]
     remarks = ["partial"] * report.partial
     remarks += ["restated"] * any(row.own for row in report.restated)
-    return " ".join([slot_date(report), status, *filter(None, figures), *remarks])
+    begin = [str(report.round), status, *remarks, *filter(None, figures)]
+    return " ".join([*begin, slot_date(report)])
 
 
 def slot_date(report: RoundReport) -> str:
@@ -201,18 +203,14 @@ def _figure(report: RoundReport, metric: str) -> str | None:
     point = best_point(report, metric)
     if point is None:
         return None
-    return f"{_SHORT.get(metric, f'{metric} ')}{_short(point)}"
+    return f"{_SHORT.get(metric, metric)} {point:.2f}"
 
 
 def short_interval(row: PointAndInterval | None) -> str:
-    """Write an estimate and its interval in the room of a column: ``.83 .79-.87``."""
+    """Write an estimate and its interval for a narrow column: ``0.83 0.79-0.87``."""
     if row is None or row.point is None or row.low is None or row.high is None:
         return NOT_ESTIMABLE
-    return f"{_short(row.point)} {_short(row.low)}-{_short(row.high)}"
-
-
-def _short(value: float) -> str:
-    return f"{value:.2f}".removeprefix("0")
+    return f"{row.point:.2f} {row.low:.2f}-{row.high:.2f}"
 
 
 def colour(report: RoundReport) -> str:

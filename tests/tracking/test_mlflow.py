@@ -47,7 +47,7 @@ def test_a_round_becomes_one_run_with_figures_description_and_files(handler, cli
 
     run = the_run(client, f"{prefix}/mail-travel")
     assert receipt == where(run)
-    assert (run.info.run_name, run.info.status) == ("2025-01-20 ok P.85 R.58", "FINISHED")
+    assert (run.info.run_name, run.info.status) == ("3 ok P 0.85 R 0.58 2025-01-20", "FINISHED")
     assert run.info.start_time == slot_of(3).timestamp() * 1000
     assert run.data.metrics["precision/point"] == center("precision", 3)
     assert run.data.metrics["prevalence/point"] == 0.051

@@ -13,13 +13,13 @@ LINE = 65  # characters that MLflow's page shows of an experiment's description
 @pytest.mark.parametrize(
     ("report", "name"),
     [
-        (make_report(3), "2025-01-20 ok P.85 R.58"),
-        (make_report(10), "2025-03-10 ALERT P.81"),
-        (make_report(3, status=Status.ATTENTION), "2025-01-20 attention P.85 R.58"),
-        (make_report(3, estimates=[], status=Status.STALE), "2025-01-20 stale"),
+        (make_report(3), "3 ok P 0.85 R 0.58 2025-01-20"),
+        (make_report(10), "10 ALERT P 0.81 2025-03-10"),
+        (make_report(3, status=Status.ATTENTION), "3 attention P 0.85 R 0.58 2025-01-20"),
+        (make_report(3, estimates=[], status=Status.STALE), "3 stale 2025-01-20"),
     ],
 )
-def test_the_name_of_a_run_is_its_date_and_the_news(report, name):
+def test_the_name_of_a_run_begins_with_its_round_and_result(report, name):
     assert run_name(report) == name
 
 
@@ -89,8 +89,8 @@ def test_the_metrics_of_an_estimate_are_those_of_its_tag_and_name():
 
     shown = " ".join(f"{found[f'precision/{end}']:.3f}" for end in ("point", "low", "high"))
     assert tags(report)["monitor.precision"] == "{} [{}, {}]".format(*shown.split())
-    assert (tags(report)["P"], tags(report)["R"]) == (".85 .82-.88", ".58 .55-.61")
-    assert run_name(report).endswith("P.85 R.58")
+    assert (tags(report)["P"], tags(report)["R"]) == ("0.85 0.82-0.88", "0.58 0.55-0.61")
+    assert "P 0.85 R 0.58" in run_name(report)
     assert found["precision/round"] == 0.5
 
 
