@@ -491,15 +491,11 @@ class RoundReport(Report):
     window_end: datetime
     state: str
     reason: str | None
-    partial: bool
     status: Status
     model: str | None
     model_version: str | None
     threshold: float | None
-    level: float
     false_alarm_every: float
-    size: int
-    flagged: int
     bad_rows: dict[str, int]
     size_notes: dict[str, int] = Field(default_factory=dict)
     strata: list[StratumRow]
@@ -530,6 +526,21 @@ class RoundReport(Report):
     recurring: int = 0
     proposed_unlabeled: int = 0
     provisional: ProvisionalRow | None = None
+
+    @property
+    def size(self) -> int:
+        """Predictions in the window."""
+        return sum(row.size for row in self.strata)
+
+    @property
+    def flagged(self) -> int:
+        """Predicted positives in the window."""
+        return sum(row.size for row in self.strata if row.flagged)
+
+    @property
+    def partial(self) -> bool:
+        """Whether too many answers are missing."""
+        return self.answers is not None and self.answers.too_few
 
     @property
     def unlabeled(self) -> int:

@@ -8,6 +8,7 @@ from monitor.domain.alerting import keeps
 from monitor.domain.curve_rows import FEWEST_FOR_CURVES
 from monitor.domain.report import AlertRow, EstimateRow, RoundReport, Status
 from monitor.domain.sampled_log import AMOUNT_NOTE
+from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.presentation.alerts import end_alert_text, remedies
 from monitor.presentation.estimates import estimate_text
 from monitor.presentation.limit_comparisons import LimitState, beyond_texts, comparisons_of
@@ -206,7 +207,7 @@ def _texts(metric: str) -> str:
 
 def holds_for_text(report: RoundReport) -> str:
     """Describe a figure with intervals: their level, the prevalence, the number of labels."""
-    return f"{percent_text(report.level)} intervals, each for one metric; {labels_text(report)}"
+    return f"{percent_text(CREDIBLE_LEVEL)} intervals, each for one metric; {labels_text(report)}"
 
 
 def labels_text(report: RoundReport) -> str:
@@ -284,7 +285,7 @@ def _weighted(report: RoundReport) -> str:
 
 
 def _estimated(report: RoundReport) -> str:
-    level = percent_text(report.level)
+    level = percent_text(CREDIBLE_LEVEL)
     point = "the point is that of the labels scaled up to the window"
     if any(row.is_worst_case for row in report.estimates):
         return (

@@ -21,6 +21,7 @@ from monitor.domain.report import (
     RoundReport,
     StratumRow,
 )
+from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.fixed_text import fixed_text
 from monitor.presentation.agreement import agreement_lines
 from monitor.presentation.alerts import (
@@ -187,7 +188,7 @@ def facts(report: RoundReport) -> list[str]:
     promise = f"at most one false alarm in {report.false_alarm_every:g} rounds"
     return [
         counted,
-        f"{report.level:.0%} intervals, per metric",
+        f"{CREDIBLE_LEVEL:.0%} intervals, per metric",
         *([promise] if report.evidence else []),
         *(["partial: too many answers are missing"] if report.partial else []),
         *([_version_text(report)] if report.version > 1 else []),

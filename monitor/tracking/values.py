@@ -12,6 +12,7 @@ from typing import Any
 from monitor.domain.class_report import ClassReport
 from monitor.domain.report import RoundReport, Status
 from monitor.domain.setting_types import Ends
+from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.presentation.estimates import worst_case_text
 from monitor.presentation.limit_comparisons import colour_status, comparisons_of
 from monitor.presentation.numbers import NOT_ESTIMABLE, PointAndInterval, interval_text, minute_text
@@ -112,8 +113,8 @@ def unusual(report: RoundReport) -> list[str]:
 
 def params(report: RoundReport) -> dict[str, str]:
     """Name what no version of the round can change; the rest is tags."""
-    plain = ("monitor", "round", "history", "threshold", "level", "model", "model_version")
-    values = {name: getattr(report, name) for name in plain}
+    plain = ("monitor", "round", "history", "threshold", "model", "model_version")
+    values = {name: getattr(report, name) for name in plain} | {"level": CREDIBLE_LEVEL}
     values |= {
         name: minute(getattr(report, name)) for name in ("slot", "window_start", "window_end")
     }

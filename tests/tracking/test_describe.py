@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from monitor.domain.report import ProvisionalMetric, ProvisionalRow
+from monitor.domain.report import AnswersRow, ProvisionalMetric, ProvisionalRow
 from monitor.presentation.agreement import agreement_sentence
 from monitor.report.figures import timeline_svg
 from monitor.tracking.describe import as_far_as_fits, describe
@@ -124,7 +124,11 @@ def test_text_from_the_config_cannot_break_out_of_its_table_cell():
 
 
 def test_partial_rounds_corrections_and_proposals_are_said():
-    text = describe(make_report(1, version=3, partial=True, proposed_limits={"precision": 0.8123}))
+    answers = AnswersRow(wanted=480, labeled=400, declined=6)
+
+    text = describe(
+        make_report(1, version=3, answers=answers, proposed_limits={"precision": 0.8123})
+    )
 
     assert "partial: too many answers are missing" in text
     assert "version 3: corrected by later labels" in text
@@ -134,7 +138,7 @@ def test_partial_rounds_corrections_and_proposals_are_said():
 def test_what_is_not_finite_is_no_metric():
     rows = [row.model_copy(update={"low": math.nan, "high": math.inf}) for row in estimates(1, 0.0)]
 
-    values = metrics(make_report(1, estimates=rows, size=0, flagged=0))
+    values = metrics(make_report(1, estimates=rows, strata=[]))
 
     assert "precision/low" not in values
     assert "round/flagged_rate" not in values

@@ -41,7 +41,6 @@ from monitor.domain.report import (
 )
 from monitor.domain.sample_settings import Sample
 from monitor.domain.sampled_log import SIZE_NOTES
-from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.domain.slots import slots_after
 from monitor.presentation import rounds
 from monitor.storage.labels import provisional_store
@@ -107,7 +106,6 @@ def closed_report(
         EvidenceRow.taken_from(reading, metric=metric, side=side, state=state_of(reading))
         for (metric, side), reading in readings.items()
     ]
-    counted = band_rows(tally.strata, round_.settings.sample)
     alerts, concerns = report_context.shown_alerts(round_), report_context.concerns[round_.id]
     cells = [] if round_.settings.sample.cells is None else tally.strata
     issues = report_context.issues.get(round_.id, {})
@@ -118,12 +116,9 @@ def closed_report(
         version=member.version,
         state="closed",
         reason=report_context.reasons[round_.id],
-        partial=tally.answers.too_few,
         status=_status(alerts, [*concerns, *_undefined(estimate.rows)], evidence),
         model_version=batch.history.model_version,
-        size=sum(row.size for row in counted),
-        flagged=sum(row.size for row in counted if row.flagged),
-        strata=counted,
+        strata=band_rows(tally.strata, round_.settings.sample),
         cells=[_row(part.stratum, [part]) for part in cells],
         estimates=list(estimate.rows),
         evidence=evidence,
@@ -165,8 +160,8 @@ def bare_report(
         outcome = {"status": Status.STALE, "sentence": sentence}
     version = round_.version + 1
     lists = ("strata", "estimates", "evidence", "alerts", "timeline")
-    nothing: dict[str, Any] = {name: [] for name in lists} | {"proposed_limits": {}}
-    nothing |= {"size": 0, "flagged": 0, "partial": False, "model_version": None}
+    nothing: dict[str, Any] = {name: [] for name in lists}
+    nothing |= {"proposed_limits": {}, "model_version": None}
     fields = nothing | _frame_fields(round_, issues) | names | outcome
     return RoundReport(**fields, version=version, state=state, reason=reason)
 
@@ -189,7 +184,6 @@ def _frame_fields(round_: Round, issues: Mapping[str, tuple[int, bool]]) -> dict
         "registered": round_.registered,
         "threshold": round_.settings.threshold,
         "snapshot": round_.snapshot,
-        "level": CREDIBLE_LEVEL,
         "false_alarm_every": round_.settings.limits.false_alarm_every,
         "bad_rows": {reason: count for reason, (count, bad) in issues.items() if bad},
         "size_notes": {each: issues[each][0] for each in SIZE_NOTES if each in issues},
