@@ -46,6 +46,8 @@ PrecisionOption = Annotated[float | None, option("SHARE", "Assumed precision.")]
 RecallOption = Annotated[float | None, option("SHARE", "Assumed recall.")]
 FlaggedRateOption = Annotated[float | None, option("SHARE", "Assumed share of items flagged.")]
 SizeOption = Annotated[int | None, option("COUNT", "Assumed number of items in a window.", min=2)]
+LONGEST_TEXT = 300  # Characters of a reason or a note
+_LONGEST_NAME = 100
 _BELOW_ZERO = re.compile(r"-\d+")
 
 
@@ -81,6 +83,22 @@ def account() -> str:
         return getpass.getuser()
     except (ImportError, KeyError, OSError):
         return ""
+
+
+def named_person(by: str | None) -> str:
+    """Name who asked for something: as given, else by the account."""
+    return ((by or "").strip() or account() or "somebody")[:_LONGEST_NAME]
+
+
+def refuse_text(text: str, option: str, readers: str) -> None:
+    """Refuse a reason or a note that is empty, or too long for MLflow to show."""
+    message = ""
+    if not text.strip():
+        message = f"it is empty; write a few words, which {readers} see"
+    elif len(text) > LONGEST_TEXT:
+        message = f"{len(text)} characters; {LONGEST_TEXT} are enough, MLflow shows them"
+    if message:
+        raise typer.BadParameter(message, param_hint=option)
 
 
 def parse_time(text: str, option: str) -> datetime:

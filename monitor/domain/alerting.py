@@ -34,6 +34,15 @@ class AlertState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class AlertNote:
+    """What a person did about an alert, in their words."""
+
+    at: datetime
+    by: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class StoredAlert:
     """An alert as the store has it, with its monitor's name and the round that fired it."""
 
@@ -50,6 +59,7 @@ class StoredAlert:
     window: Window
     ended_at: datetime | None
     ended_why: str | None
+    notes: tuple[AlertNote, ...] = ()
 
 
 class EvidenceState(StrEnum):

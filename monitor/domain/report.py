@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import Field
 
-from monitor.domain.alerting import AlertState
+from monitor.domain.alerting import AlertNote, AlertState
 from monitor.domain.challenger import ChallengerRow
 from monitor.domain.class_report import ClassReport
 from monitor.domain.curve_rows import CurvesRow
@@ -334,7 +334,7 @@ class RecoveryRow(Report):
 class AlertRow(Report):
     """An alert that is open, or changed in this round; the window is of the round that fired it.
 
-    ``recovery`` is None once the alert has ended.
+    ``recovery`` is None once the alert has ended. ``notes`` are of today, also in an old report.
     """
 
     id: str
@@ -347,6 +347,7 @@ class AlertRow(Report):
     window_end: datetime | None = None
     fired_at: datetime | None = None
     recovery: RecoveryRow | None = None
+    notes: tuple[AlertNote, ...] = ()
 
 
 class ProvisionalMetric(Report):
@@ -556,6 +557,10 @@ class RoundReport(Report):
     def firing(self) -> list[AlertRow]:
         """The alerts that are open."""
         return [alert for alert in self.alerts if alert.state == AlertState.FIRING]
+
+    def stored(self) -> dict[str, Any]:
+        """Return what the store keeps: not the notes on alerts, which are added at each reading."""
+        return self.model_dump(mode="json", exclude={"alerts": {"__all__": {"notes"}}})
 
     def shown(self, metric: str, basis: str) -> ReportedEstimate | None:
         """Find the estimate that is shown for a metric and a basis."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
-from monitor.domain.alerting import EvidenceState, StoredAlert, keeps
+from monitor.domain.alerting import AlertNote, EvidenceState, StoredAlert, keeps
 from monitor.domain.report import (
     AlertRow,
     EstimateRow,
@@ -56,8 +56,24 @@ def fired(alert: StoredAlert) -> str:
     )
 
 
+def note_text(note: AlertNote) -> str:
+    """Write what a person did about an alert, with who noted it and when."""
+    return f"note of {note.at:%Y-%m-%d} by {note.by}: {note.text}"
+
+
+def note_lines(alerts: Iterable[Limited]) -> list[str]:
+    """Write the notes on some alerts, each with its alert."""
+    return [
+        f"{_alert_of_round(alert)}: {note_text(note)}" for alert in alerts for note in alert.notes
+    ]
+
+
 def open_alert_line(alert: StoredAlert) -> str:
-    """Describe in `status` which limit an alert is on, and since when."""
+    """Describe in `status` which limit an alert is on, since when, and the notes on it."""
+    return "; ".join([_open_alert(alert), *map(note_text, alert.notes)])
+
+
+def _open_alert(alert: StoredAlert) -> str:
     return (
         f"alert {alert.id[:8]}: {limit_text(alert.metric, alert.side, alert.limit)}, firing since "
         f"round {alert.fired_in_round}: predictions of {alert.window}, "

@@ -27,6 +27,7 @@ from monitor.presentation.agreement import agreement_lines
 from monitor.presentation.alerts import (
     alert_cause,
     evidence_sentence,
+    note_lines,
     recovery_sentence,
     recurring_text,
 )
@@ -310,6 +311,7 @@ def _evidence(report: RoundReport) -> list[str]:
             for alert in _alerts_on(report, row)
             if alert.recovery is not None
         ]
+    lines += note_lines(report.alerts)
     if report.evidence and report.recurring:
         lines.append(recurring_text(report.recurring, sum(row.planned for row in report.strata)))
     if not report.evidence:

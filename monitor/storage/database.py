@@ -48,6 +48,7 @@ from monitor.domain.masking import masked, secrets_of
 from monitor.storage.closed_path import ClosedPath, closed_path
 
 Of = TypeVar("Of")
+Id = TypeVar("Id", int, str)
 
 _WRITES = "monitor_writes"
 _ONLY_READS = "monitor_only_reads"  # how a connection was left
@@ -71,7 +72,7 @@ _CLOSED_UNDER_US = "closed database"
 _READ_ONLY = "25006"  # its code for a write to a standby
 
 
-def chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+def chunks(ids: Sequence[Id]) -> Iterator[Sequence[Id]]:
     """Cut ids into parts that one statement can bind."""
     for start in range(0, len(ids), _CHUNK):
         yield ids[start : start + _CHUNK]
@@ -79,11 +80,11 @@ def chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
 
 def in_chunks(
     connection: Connection,
-    ids: Sequence[int],
-    read: Callable[[Connection, Sequence[int]], Mapping[int, Of]],
-) -> dict[int, Of]:
+    ids: Sequence[Id],
+    read: Callable[[Connection, Sequence[Id]], Mapping[Id, Of]],
+) -> dict[Id, Of]:
     """Read something by id, in as many statements as the number of ids takes."""
-    result: dict[int, Of] = {}
+    result: dict[Id, Of] = {}
     for some in chunks(ids):
         result.update(read(connection, some))
     return result

@@ -328,6 +328,17 @@ alerts = define_table(
     Index(None, "state"),
 )
 
+alert_notes = define_table(
+    "alert_notes",
+    Column("id", Integer, primary_key=True),
+    Column("alert_id", ForeignKey("alerts.id"), nullable=False),
+    Column("at", UtcDateTime, nullable=False),
+    Column("by", String(100), nullable=False),
+    Column("text", String(400), nullable=False),
+    UniqueConstraint("alert_id", "text"),
+    comment="What people did about alerts, in their words; nothing else copies these texts.",
+)
+
 reports = define_table(
     "reports",
     *_version(),

@@ -82,7 +82,7 @@ def test_a_truth_that_lost_the_rows_of_a_round_turns_none_of_its_labels(bare):
     ("words", "code", "why"),
     [
         (["--reason", "a"], 2, "name rounds, or the first of them with --from"),
-        (["3", "--reason", " "], 2, "say in a few words why"),
+        (["3", "--reason", " "], 2, "write a few words"),
         (["3", "--reason", "w" * 301], 2, "301 characters; 300 are enough"),
         (["3"], 2, "Missing option '--reason'"),
         (["99", *WHY], 65, "mail has no round 99"),

@@ -5,19 +5,23 @@ from datetime import timedelta
 
 import pytest
 
-from monitor.domain.alerting import AlertState
-from monitor.domain.model import Answer, Stratum
-from monitor.domain.report import EvidenceRow
+from monitor.domain.alerting import AlertNote, AlertState
+from monitor.domain.model import Answer, EffectKind, Stratum
+from monitor.domain.report import EvidenceRow, RoundReport
 from monitor.domain.settings import Limits
 from monitor.presentation.alerts import evidence_sentence
 from monitor.presentation.outcome import to_do_sentences
 from monitor.rounds import run
+from monitor.rounds.delivery import deliver
 from monitor.rounds.estimation.tally import Tally
+from monitor.rounds.reporting import alert_notes
+from monitor.rounds.reporting.enqueue import enqueue_concerns
 from monitor.rounds.round_page import read_report
 from monitor.storage.samples.frame_store import StratumTally
 from tests.rounds.estimation.tallies import estimated
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, MONDAY, WEEK, Scene, settings
+from tests.rounds.sinks import Sink
 
 
 @played
@@ -411,3 +415,33 @@ def test_a_missing_answer_counts_for_the_limit_and_against_a_recovery():
 
     assert some["precision"].log_e == best["precision"].log_e
     assert some["precision"].log_recovery == worst["precision"].log_recovery
+
+
+def test_a_note_reaches_mlflow_with_each_round_that_names_the_alert_and_goes_again(recovering):
+    alert = next(each for each in recovering.alerts() if each.metric == "precision")
+    deliver(recovering.database, {"mlflow": Sink()}, lambda: recovering.now)
+    note = AlertNote(recovering.now, "ada", "moved the threshold")
+
+    recovering.write(alert_notes.note_alert, alert, note)
+    noted = _shown_notes(recovering)
+    recovering.write(enqueue_concerns, recovering.round(3), recovering.now)
+    recovering.now += timedelta(hours=1)
+    recovering.write(alert_notes.delete_notes, alert, recovering.now)
+
+    assert noted == {2: ["moved the threshold"], 3: ["moved the threshold"]}
+    assert _shown_notes(recovering) == {2: [], 3: []}
+    stored = recovering.rows("select payload from effects where payload is not null")
+    assert "moved the threshold" not in str(stored)
+
+
+def _shown_notes(scene):
+    """Deliver what waits for MLflow: the notes on precision in each round's run."""
+    sink = Sink()
+    deliver(scene.database, {"mlflow": sink}, lambda: scene.now)
+    runs = [each.payload for each in sink.effects if each.kind is EffectKind.ROUND_RUN]
+    return {
+        report.round: [
+            note.text for row in report.alerts if row.metric == "precision" for note in row.notes
+        ]
+        for report in map(RoundReport.model_validate, runs)
+    }

@@ -19,7 +19,9 @@ from monitor.cli.common import (
     argument,
     flag,
     minute,
+    named_person,
     option,
+    refuse_text,
 )
 from monitor.cli.views.printing import echo, echo_answer, echo_json, echo_table
 from monitor.domain.errors import (
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from monitor.storage.outbox.effect_admin import OpenEffect
 
 IdArgument = Annotated[int | None, argument("ID", "Id of an effect, from the list.")]
+_MOST_LISTED = 10  # alerts that a message lists
 SinkOption = Annotated[
     str | None, option("NAME", "All effects of this sink: mlflow, log or a hook.", "--sink")
 ]
@@ -187,33 +190,91 @@ def alerts(
 
 
 def resolve(
-    alert: Annotated[str, argument("ALERT", "Id of the alert, or its beginning.")],
-    reason: Annotated[str, option("TEXT", "Reason for ending it.")],
+    alert: Annotated[
+        str, argument("ALERT", "Id of the alert, its beginning, or the round that fired it.")
+    ],
+    reason: Annotated[str | None, option("TEXT", "End the alert, for this reason.")] = None,
+    note: Annotated[str | None, option("TEXT", "Record what was done about the alert.")] = None,
+    delete_notes: Annotated[
+        bool, flag("--delete-notes", "Delete the notes on the alert, here and in MLflow.")
+    ] = False,
+    by: Annotated[str | None, option("NAME", "Your name. Default: the user name.")] = None,
     config: ConfigOption = CONFIG,
+    monitor: MonitorOption = None,
     json: JsonOption = False,
 ) -> None:
-    """End an open alert by hand.
+    """End an open alert by hand, or record what was done about one.
 
-    Evidence restarts with the next round. The next run notifies hooks.
+    With --reason the alert ends. Evidence restarts with the next round, and the next run notifies
+    hooks. With --note it stays as it is, open or ended. Everyone who sees its rounds sees the note
+    and your name, so put no secrets and no other people in it. The same note is stored once.
     """
+    if reason is None and note is None and not delete_notes:
+        message = "nothing to do: --reason TEXT ends the alert, --note TEXT records what was done"
+        raise typer.BadParameter(message, param_hint="ALERT")
+    if note is not None:
+        refuse_text(note, "--note", "all who see the rounds")
+    with opened(config) as application, application.database.write() as connection:
+        if monitor is not None:
+            application.config.monitor(monitor)
+        chosen = _chosen_alert(connection, alert, monitor, must_be_open=reason is not None)
+        now = application.clock()
+        done = [
+            *([] if reason is None else [_ended(connection, chosen, reason, now)]),
+            *([_without_notes(connection, chosen, now)] if delete_notes else []),
+            *([] if note is None else [_noted(connection, chosen, note, named_person(by), now)]),
+        ]
+    sentence = f"{', '.join(done)} {chosen.id[:8]}: {chosen.monitor}, {_limit(chosen)}"
+    ended = chosen.id if reason is not None else None
+    echo_answer({"alert": chosen.id, "resolved": ended, "done": done}, sentence, json=json)
+
+
+def _chosen_alert(
+    connection: Connection, text: str, monitor: str | None, *, must_be_open: bool
+) -> StoredAlert:
+    from monitor.domain.alerting import AlertState
+    from monitor.storage.results import alert_store
+
+    state = AlertState.FIRING if must_be_open else None
+    alerts = alert_store.find_alerts(connection, monitor=monitor, state=state)
+    ids = [each for each in alerts if text and each.id.startswith(text)]
+    chosen = ids or [each for each in alerts if str(each.fired_in_round) == text]
+    if len(chosen) == 1:
+        return chosen[0]
+    which = "open alert" if must_be_open else "alert"
+    matches = f"several {which}s match" if chosen else f"no {which} matches"
+    listed = ", ".join(
+        f"{each.id[:8]} ({each.monitor}, {_limit(each)}, round {each.fired_in_round})"
+        for each in (chosen or alerts)[-_MOST_LISTED:]
+    )
+    message = f"{matches} {text!r}, as an id or as a round; {which}s: {listed or 'none'}"
+    raise InputRefused(message)
+
+
+def _ended(connection: Connection, alert: StoredAlert, reason: str, now: datetime) -> str:
     from monitor.domain.alerting import AlertState
     from monitor.rounds.reporting.enqueue import enqueue_ended
     from monitor.storage.results import alert_store
 
-    with opened(config) as application, application.database.write() as connection:
-        firing = alert_store.find_alerts(connection, state=AlertState.FIRING)
-        chosen = [each for each in firing if alert and each.id.startswith(alert)]
-        if len(chosen) != 1:
-            text = "several open alerts" if chosen else "no open alert"
-            ids = ", ".join(alert.id[:8] for alert in firing) or "none"
-            message = f"the id of {text} begins with {alert!r}; open alerts: {ids}"
-            raise InputRefused(message)
-        alert_store.end(
-            connection, chosen[0].id, AlertState.RESOLVED, why=reason, now=application.clock()
-        )
-        enqueue_ended(connection, chosen[0], reason, application.clock())
-    sentence = f"resolved {chosen[0].id[:8]}: {chosen[0].monitor}, {_limit(chosen[0])}"
-    echo_answer({"resolved": chosen[0].id}, sentence, json=json)
+    alert_store.end(connection, alert.id, AlertState.RESOLVED, why=reason, now=now)
+    enqueue_ended(connection, alert, reason, now)
+    return "resolved"
+
+
+def _noted(connection: Connection, alert: StoredAlert, text: str, by: str, now: datetime) -> str:
+    from monitor.domain.alerting import AlertNote
+    from monitor.domain.masking import masked
+    from monitor.domain.visible import clean
+    from monitor.rounds.reporting.alert_notes import note_alert
+
+    note = AlertNote(now, clean(by), clean(masked(text)))
+    return "noted on" if note_alert(connection, alert, note) else "the note is already on"
+
+
+def _without_notes(connection: Connection, alert: StoredAlert, now: datetime) -> str:
+    from monitor.rounds.reporting.alert_notes import delete_notes
+
+    return f"{plural(delete_notes(connection, alert, now), 'note')} deleted from"
 
 
 def hook_test(
@@ -251,10 +312,13 @@ def _limit(alert: StoredAlert) -> str:
 
 
 def _alert_row(alert: StoredAlert) -> list[str]:
+    from monitor.presentation.alerts import note_text
+
     window = f"{minute(alert.window.start)} to {minute(alert.window.end)}"
     since = f"round {alert.fired_in_round}, predictions of {window}, fired {minute(alert.fired_at)}"
     if alert.ended_at is not None:
         since += f", until {minute(alert.ended_at)}: {alert.ended_why}"
+    since = "; ".join([since, *map(note_text, alert.notes)])
     return [alert.id[:8], alert.monitor, _limit(alert), str(alert.state), since]
 
 

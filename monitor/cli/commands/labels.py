@@ -18,11 +18,12 @@ from monitor.cli.common import (
     ConfigOption,
     JsonOption,
     MonitorOption,
-    account,
     argument,
     chosen_monitors,
     flag,
+    named_person,
     option,
+    refuse_text,
     writing,
 )
 from monitor.cli.views.printing import echo, echo_json
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
 ENDINGS = (".csv", ".xlsx", ".jsonl")
 TOOLS = ("prodigy", "doccano", "argilla")
 """Labeling tools that have rows of their own on the lines of a ``.jsonl`` file."""
-_LONGEST_NAME = 100
-_LONGEST_REASON = 300
 
 
 def export(
@@ -297,7 +296,7 @@ def restate(
     with opened(config) as application:
         context = application.context(only_monitor(application, monitor))
         request = RestateRequest(
-            by=((by or "").strip() or account() or "somebody")[:_LONGEST_NAME],
+            by=named_person(by),
             why=reason.strip(),
             rounds=tuple(numbers or ()),
             since=since,
@@ -321,12 +320,7 @@ def _read_corrected(path: Path, tasks: Mapping[str, Task]) -> Collected:
 
 
 def _refuse_wrong(reason: str, *, names: bool, changes: bool) -> None:
-    if not reason.strip():
-        message = "say in a few words why; everybody who reads the numbers sees it"
-        raise typer.BadParameter(message, param_hint="--reason")
-    if len(reason) > _LONGEST_REASON:
-        message = f"{len(reason)} characters; {_LONGEST_REASON} are enough, MLflow shows them"
-        raise typer.BadParameter(message, param_hint="--reason")
+    refuse_text(reason, "--reason", "all who read the numbers")
     if not (names or changes):
         message = (
             "name rounds, or the first of them with --from; only with --labels, --truth or "

@@ -64,7 +64,7 @@ def enqueue(
     effects = _notices(connection, due, reports[due.id], evidence, now)
     for member in batch.affected:
         round_ = member.round
-        effects += _for_mlflow(
+        effects += mlflow_effects(
             round_, reports[round_.id], newest=round_.id == report_context.newest
         )
     effect_store.add_effects(connection, effects, now)
@@ -94,7 +94,7 @@ def enqueue_concerns(connection: Connection, round_: Round, now: datetime) -> No
     """Send the newest closed round to MLflow again, with the concerns noted since its report."""
     report = _stored_report(connection, round_)
     if report is not None:
-        effects = _for_mlflow(round_, report, newest=False)
+        effects = mlflow_effects(round_, report, newest=False)
         effect_store.add_effects(connection, _resent(effects, report, now), now)
 
 
@@ -120,7 +120,7 @@ def enqueue_early(
         return
     rows = [*report.alerts, *map(alert_row, fired)]
     report = report.model_copy(update={"alerts": rows, "status": Status.ALERT})
-    effects = _for_mlflow(newest, report, newest=True)
+    effects = mlflow_effects(newest, report, newest=True)
     shown = [effect for effect in effects if effect.kind is not EffectKind.ROUND_RUN]
     effect_store.add_effects(connection, _resent(shown, report, now), now)
 
@@ -132,7 +132,7 @@ def _stored_report(connection: Connection, round_: Round) -> RoundReport | None:
 
 def _resent(effects: Sequence[NewEffect], report: RoundReport, now: datetime) -> list[NewEffect]:
     """Let effects bring another report than the stored one, once more."""
-    payload = report.model_dump(mode="json")
+    payload = report.stored()
     return [
         replace(effect, key=f"{effect.key}/{now.isoformat()}", payload=payload, report_version=None)
         for effect in effects
@@ -164,7 +164,7 @@ def enqueue_abandoned(connection: Connection, round_: Round, reason: str, now: d
     report_store.write_reports(connection, {round_.id: report})
     stale = round_.slot <= now and _makes_stale(connection, round_, now)
     notice = abandoned_notice(round_, reason=reason, at=now, **names)
-    effects = [*_for_mlflow(round_, report, newest=stale), *_to_all(round_, notice)]
+    effects = [*mlflow_effects(round_, report, newest=stale), *_to_all(round_, notice)]
     effect_store.add_effects(connection, effects, now)
 
 
@@ -199,7 +199,8 @@ def enqueue_ended(
     effect_store.add_effects(connection, _to_notified(connection, round_, notice), now)
 
 
-def _for_mlflow(round_: Round, report: RoundReport, *, newest: bool) -> list[NewEffect]:
+def mlflow_effects(round_: Round, report: RoundReport, *, newest: bool) -> list[NewEffect]:
+    """Give the effects that show a stored report in MLflow."""
     kinds = [EffectKind.ROUND_RUN]
     if report.state == RoundState.CLOSED:
         kinds.append(EffectKind.FLEET_POINT)

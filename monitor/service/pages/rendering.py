@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from monitor.domain.people import Role
 from monitor.domain.visible import clean
+from monitor.presentation.alerts import note_text
 from monitor.presentation.numbers import interval_text, limit_text, minute_text
 from monitor.presentation.rounds import remarks_text
 from monitor.presentation.setting_changes import change_sentence
@@ -27,6 +28,7 @@ _TEMPLATES.filters |= {
     "percent": "{:.1%}".format,
     "interval": interval_text,
     "limit": limit_text,
+    "note": note_text,
     "change": change_sentence,
     "remarks": lambda row: remarks_text(
         row.round.estimated_version,

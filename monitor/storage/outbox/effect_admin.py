@@ -178,4 +178,4 @@ def last_done(connection: Connection, monitor: str, kind: str) -> tuple[dict[str
         .limit(1)
     )
     row = connection.execute(with_report(query)).first()
-    return None if row is None else (payload_of(row), str(row.receipt))
+    return None if row is None else (payload_of(connection, row), str(row.receipt))

@@ -178,7 +178,7 @@ def claim_effect(
         **picked(row, ("id", "key", "sink")),
         kind=EffectKind(row.kind),
         monitor=row.name,
-        payload=payload_of(row),
+        payload=payload_of(connection, row),
         attempt=row.attempt + 1,
         has_failed=row.last_error is not None,
         is_deadly=attempts >= DEADLY_ATTEMPTS and row.claimed_until is not None,

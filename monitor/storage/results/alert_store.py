@@ -12,6 +12,7 @@ from monitor.domain.alerting import AlertState, StoredAlert
 from monitor.domain.model import Window
 from monitor.storage.database import change, insert_all
 from monitor.storage.queries import named, picked
+from monitor.storage.results import alert_note_store
 from monitor.storage.rounds.round_store import Round
 from monitor.storage.tables import alerts, evidence, monitors, rounds
 
@@ -103,6 +104,8 @@ def _alerts(connection: Connection, *which: ColumnElement[bool]) -> list[StoredA
         .where(*which)
         .order_by(alerts.c.fired_at, rounds.c.number)
     )
+    rows = connection.execute(query).all()
+    notes = alert_note_store.read_notes(connection, [row.id for row in rows])
     return [
         StoredAlert(
             monitor=row.name,
@@ -111,8 +114,9 @@ def _alerts(connection: Connection, *which: ColumnElement[bool]) -> list[StoredA
             **picked(row, _SAME),
             state=AlertState(row.state),
             window=Window(row.window_start, row.window_end),
+            notes=notes.get(row.id, ()),
         )
-        for row in connection.execute(query)
+        for row in rows
     ]
 
 

@@ -10,13 +10,14 @@ from sqlalchemy import Connection, Row, Select, func, select
 from monitor.domain.report import RoundReport
 from monitor.storage.database import chunks, insert_some
 from monitor.storage.queries import is_latest, of_version
+from monitor.storage.results.alert_note_store import with_notes
 from monitor.storage.tables import effects, reports, rounds
 
 
 def write_reports(connection: Connection, written: Mapping[int, RoundReport]) -> None:
     """Store the reports of some rounds, by the round's id; each of a version that has none yet."""
     rows = [
-        {"round_id": round_id, "version": report.version, "payload": report.model_dump(mode="json")}
+        {"round_id": round_id, "version": report.version, "payload": report.stored()}
         for round_id, report in written.items()
     ]
     insert_some(connection, reports, rows)
@@ -25,7 +26,7 @@ def write_reports(connection: Connection, written: Mapping[int, RoundReport]) ->
 def read_report(connection: Connection, round_id: int, version: int) -> dict[str, Any]:
     """Read the report of a version of a round; empty where it has none."""
     row = connection.execute(of_version(reports, round_id, version)).first()
-    return {} if row is None else dict(row.payload)
+    return {} if row is None else with_notes(connection, row.payload)
 
 
 def newest_version(connection: Connection, round_id: int) -> int:
@@ -62,6 +63,6 @@ def with_report(query: Select[Any]) -> Select[Any]:
     return query.add_columns(reports.c.payload.label("report")).outerjoin(reports, same)
 
 
-def payload_of(row: Row[Any]) -> dict[str, Any]:
+def payload_of(connection: Connection, row: Row[Any]) -> dict[str, Any]:
     """Choose what an effect delivers: the report that it refers to, or its own payload."""
-    return dict(row.payload if row.report is None else row.report)
+    return with_notes(connection, row.payload if row.report is None else row.report)

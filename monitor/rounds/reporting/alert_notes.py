@@ -1,0 +1,53 @@
+"""Notes on alerts: a person writes down what was done, and MLflow shows it with the rounds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from monitor.domain.alerting import AlertNote, StoredAlert
+from monitor.domain.model import EffectKind
+from monitor.domain.report import RoundReport
+from monitor.domain.state import RoundState
+from monitor.rounds.reporting.enqueue import mlflow_effects
+from monitor.storage.outbox import effect_store
+from monitor.storage.results import alert_note_store, report_store
+from monitor.storage.rounds import round_store
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+def note_alert(connection: Connection, alert: StoredAlert, note: AlertNote) -> bool:
+    """Add a note to an alert in any state; false if it already has one with this text."""
+    is_new = alert_note_store.add_note(connection, alert.id, note)
+    if is_new:
+        _resend_rounds(connection, alert, note.at)
+    return is_new
+
+
+def delete_notes(connection: Connection, alert: StoredAlert, now: datetime) -> int:
+    """Delete the notes on an alert, here and in MLflow; returns how many there were."""
+    count = alert_note_store.delete_notes(connection, alert.id)
+    if count:
+        _resend_rounds(connection, alert, now)
+    return count
+
+
+def _resend_rounds(connection: Connection, alert: StoredAlert, now: datetime) -> None:
+    """Send every round that names the alert to MLflow again: each may show another note."""
+    newest = round_store.newest_closed_id(connection, alert.monitor, now)
+    effects = []
+    for round_ in round_store.find_rounds(connection, alert.monitor, states=[RoundState.CLOSED]):
+        payload = report_store.read_report(connection, round_.id, round_.version)
+        if all(row["id"] != alert.id for row in payload.get("alerts", ())):
+            continue
+        report = RoundReport.model_validate(payload)
+        is_newest = round_.id == newest
+        effects += [
+            replace(effect, key=f"{effect.key}/note/{now.isoformat()}")
+            for effect in mlflow_effects(round_, report, newest=is_newest)
+            if is_newest or effect.kind is EffectKind.ROUND_RUN
+        ]
+    effect_store.add_effects(connection, effects, now)
