@@ -183,7 +183,6 @@ class MonitorConfig(Settings):
                 judge=self.judge,
                 sample=sample,
                 reference=self.reference,
-                matures=getattr(self.labeling, "matures", timedelta(0)),
                 labeling=self.labeling.own(),
                 source=self.source.own(),
                 grace=self.source.grace,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Annotated, Any, Literal
 
 from pydantic import SerializeAsAny, ValidationInfo
@@ -54,11 +53,6 @@ class SeveralLabelers(Labeling):
             for role, part in self.parts.items()
         ]
         return {"kind": SEVERAL, "parts": parts}
-
-    @property
-    def matures(self) -> timedelta:
-        """Age of an item at which its first label is expected."""
-        return min(getattr(part, "matures", timedelta(0)) for part in self.parts.values())
 
 
 def read_labeling(value: object, info: ValidationInfo) -> object:

@@ -6,9 +6,11 @@ They stand in the settings of a round, under ``parts``; each task keeps the inde
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Any, Literal, NamedTuple
 
 from monitor.domain.ports import Labeler
+from monitor.domain.setting_types import parse_duration
 
 SEVERAL = "several"
 
@@ -64,6 +66,16 @@ def parts_of(labeling: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]:
     """
     own = labeling or {}
     return own["parts"] if own.get("kind") == SEVERAL else [own]
+
+
+def maturity_of(part: Mapping[str, Any]) -> timedelta:
+    """Return the age of an item at which a labeler's first label is expected.
+
+    >>> maturity_of({"kind": "column", "matures": "2d"}), maturity_of({"kind": "page"})
+    (datetime.timedelta(days=2), datetime.timedelta(0))
+    """
+    matures = parse_duration(part.get("matures"))
+    return matures if isinstance(matures, timedelta) else timedelta(0)
 
 
 def class_parts(labeling: Mapping[str, Any] | None) -> dict[bool, int]:

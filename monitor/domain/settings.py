@@ -26,7 +26,7 @@ from monitor.domain.block import Block
 from monitor.domain.challenger import Challenger
 from monitor.domain.judge import Judge
 from monitor.domain.label_delays import LabelDelays
-from monitor.domain.label_parts import column_classes, parts_of
+from monitor.domain.label_parts import column_classes, maturity_of, parts_of
 from monitor.domain.ports import utc_now
 from monitor.domain.registered import AliasRead
 from monitor.domain.sample_settings import Sample
@@ -278,7 +278,7 @@ class Labeling(Settings):
 
 
 _REMOVED = frozenset(
-    {"audit", "threshold_target", "first_wave", "second_wave", "planned", "snapshot"}
+    {"audit", "matures", "threshold_target", "first_wave", "second_wave", "planned", "snapshot"}
 )
 """Settings, or some of `sample`, that rounds of earlier versions are frozen with and none reads."""
 
@@ -312,7 +312,6 @@ class RoundSettings(Settings):
     reference: ReferenceMatrix | None = None
     deadline: Duration
     late_labels: Duration
-    matures: Duration = timedelta(0)  # no label is expected before
     overlap: Annotated[float, Field(ge=0, le=1)] = 0.0
     adjudicator: str | None = None
     labeling: dict[str, Any] | None = None
@@ -334,6 +333,11 @@ class RoundSettings(Settings):
         sample = values.get("sample")
         changed = {"sample": _remaining(sample)} if isinstance(sample, dict) else {}
         return _remaining(values) | changed
+
+    @property
+    def matures(self) -> timedelta:
+        """Age of an item at which its first label is expected."""
+        return min(map(maturity_of, parts_of(self.labeling)))
 
     @property
     def by_amount(self) -> bool:

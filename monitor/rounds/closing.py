@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import LabelsRefused, RoundMoved
 from monitor.domain.label_delays import DelayCurve, LabelDelays
-from monitor.domain.label_parts import checks_of, class_parts, column_classes, parts_of
+from monitor.domain.label_parts import (
+    checks_of,
+    class_parts,
+    column_classes,
+    maturity_of,
+    parts_of,
+)
 from monitor.domain.labels import evidence_label
 from monitor.domain.model import Answer
-from monitor.domain.setting_types import parse_duration
 from monitor.domain.state import RoundState
 from monitor.domain.time_limit import T
 from monitor.presentation import labels as label_texts
@@ -261,10 +265,8 @@ def _concerns_of(
 def _past_labels(context: MonitorContext, round_: Round, reader: TruthReader) -> PastLabels | None:
     """Read how labels came, for a young round; None where nothing tells when they did."""
     column = parts_of(round_.settings.labeling)[reader.assigned.part]
-    matures = parse_duration(column.get("matures"))
-    if column.get("time") is None or not isinstance(matures, timedelta):
-        return None
-    if context.clock() >= round_.window.end + OLDEST * matures:
+    matures = maturity_of(column)
+    if column.get("time") is None or context.clock() >= round_.window.end + OLDEST * matures:
         return None
     return past_labels(context, reader, matures)
 

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from monitor.domain.crashpoint import outside
-from monitor.domain.label_parts import column_classes, parts_of
+from monitor.domain.label_parts import column_classes, maturity_of, parts_of
 from monitor.domain.ports import ReadsTruth
 from monitor.domain.report import ProvisionalMetric, ProvisionalRow
-from monitor.domain.setting_types import parse_duration
 from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState
 from monitor.presentation import estimates
@@ -177,17 +176,12 @@ def followed_classes(settings: RoundSettings) -> Followed:
     return {
         flagged: {name: own[name] for name in own if name not in {"checks", "deadline", "for"}}
         for flagged, own in of_class.items()
-        if _matures(own) >= SHORTEST
+        if maturity_of(own) >= SHORTEST
     }
 
 
-def _matures(column: Mapping[str, Any]) -> timedelta:
-    matures = parse_duration(column.get("matures"))
-    return matures if isinstance(matures, timedelta) else timedelta(0)
-
-
 def _pause(columns: Followed) -> timedelta:
-    return min(map(_matures, columns.values())) / READINGS
+    return min(map(maturity_of, columns.values())) / READINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +245,7 @@ def early_row(
     for flags in (tuple(columns), *((flag,) for flag in columns)):
         if fall := rounds[-1].taken_back(flags):
             return ProvisionalRow(at=now, reason=estimates.taken_back_reason(*fall))
-    coarse = COARSE * max(map(_matures, columns.values())) / DAY
+    coarse = COARSE * max(map(maturity_of, columns.values())) / DAY
     paces = [Pace.of((flagged,), rounds, coarse) for flagged in sorted(columns)]
     is_one = len(columns) > 1 and columns[True] == columns[False]
     if is_one and min(pace.matured for pace in paces) < FEWEST:

@@ -174,9 +174,8 @@ def test_a_round_that_could_not_estimate_recall_is_not_ok(scene):
 
 
 def test_labels_that_mature_are_not_missed_before(database):
-    scene = Scene(
-        database, settings(deadline=timedelta(days=20), matures=timedelta(days=10), limits=LIMITS)
-    )
+    labeling = {"kind": "stand-in", "matures": "10d"}
+    scene = Scene(database, settings(deadline=timedelta(days=20), labeling=labeling, limits=LIMITS))
     scene.draw(1)
     scene.now += timedelta(days=6, hours=23)
     early = scene.overview().status
