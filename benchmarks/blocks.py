@@ -35,12 +35,13 @@ from benchmarks.drift import DESIGNS, METRICS, drawn_from_population, level, rat
 from benchmarks.harness import Flags, Values, Whole
 from benchmarks.label_cost import MARGIN
 from benchmarks.strata import cut_classes, drawn_scores
+from monitor.stats.core.counts import Counts
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
 from monitor.stats.design.prospect import SHARE_BY_SIZE
 from monitor.stats.detection.blocks import BLOCKS, prefix_sizes
+from monitor.stats.detection.delay import Paths
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.scenario import Scenario
-from monitor.stats.detection.simulated_paths import Paths, RoundStrata
 
 LABELS = ((200, 1050), (60, 300))
 ROOM, YEAR, QUIET, WITHIN = 0.05, 52, 8, 4
@@ -78,12 +79,11 @@ class Watched:
     scenario: Scenario
     expected: Values | None = None
 
-    def window(self, rng: np.random.Generator) -> RoundStrata:
+    def window(self, rng: np.random.Generator) -> Scenario:
         """Strata of one more round."""
-        s = self.scenario
         if self.expected is None:
-            return s.window
-        return RoundStrata(s.size, s.is_flagged, systematic_sizes(self.expected, rng.random()))
+            return self.scenario
+        return replace(self.scenario, labeled=systematic_sizes(self.expected, rng.random()))
 
 
 def main(
@@ -198,13 +198,13 @@ def show_early(paths: int, years: int) -> None:
 class OpenRounds(Paths):
     """Monitors whose rounds are read before their end too, and have labels after it."""
 
-    def read(self, window: RoundStrata, answers: Whole) -> Flags:
+    def read(self, window: Counts, answers: Whole) -> Flags:
         """Tell what fires in an open round; the evidence stays as it is."""
         before = self._log_m.copy()
         fired, self._log_m = self.judge(window, answers), before
         return fired
 
-    def end(self, window: RoundStrata, answers: Whole, early: Flags) -> int:
+    def end(self, window: Counts, answers: Whole, early: Flags) -> int:
         """Close a round, and count what fired, early or now; that starts anew."""
         fired = self.judge(window, answers) | early
         self._log_m[fired] = -np.inf
@@ -212,8 +212,10 @@ class OpenRounds(Paths):
 
     def learn_late(self, positive: Whole, labeled: Whole) -> None:
         """Take in labels of the last round."""
-        if self._positive is not None and self._labeled is not None:
-            self._positive, self._labeled = self._positive + positive, self._labeled + labeled
+        last = self.history[-1]
+        self.history[-1] = replace(
+            last, positive=last.positive + positive, labeled=last.labeled + labeled
+        )
 
 
 def alarms_while_open(
@@ -225,7 +227,7 @@ def alarms_while_open(
     wrong = np.where(up, 1 - s.rates, s.rates)
     for seed in range(max(years // size, 1)):
         watchers = OpenRounds(limits_of(design), YEAR, size, seed=seed)
-        watchers.learn(s.window, answers(s.rates, s.labeled, rng, size))
+        watchers.history.append(s.drawn(rng, size))
         came = np.zeros((2, size, len(up)), dtype=np.int64)
         for _ in range(YEAR):
             bad = rng.binomial(items, wrong, (size, *items.shape))  # answers against the limits
@@ -235,11 +237,12 @@ def alarms_while_open(
             first, last = (  # positives up to each block, what is missing in favor of the limits
                 np.where(up, items - each, each).cumsum(axis=1) for each in (first, bad)
             )
-            early = watchers.read(s.window, first)
+            window = s.counted(last[:, -1])
+            early = watchers.read(window, first)
             watchers.learn_late(*came)
-            fired += watchers.end(s.window, last, early)
-            labeled = (bad + good).sum(axis=1)
-            watchers.learn(replace(s.window, labeled=labeled), np.where(up, good, bad).sum(axis=1))
+            fired += watchers.end(window, last, early)
+            labeled, positive = (bad + good).sum(axis=1), np.where(up, good, bad).sum(axis=1)
+            watchers.history.append(replace(window, labeled=labeled, positive=positive))
             extra = rng.binomial(s.labeled - labeled, 0.5)
             came = np.stack([rng.binomial(extra, s.rates), extra])
     return fired / (max(years // size, 1) * size)
@@ -259,7 +262,7 @@ def sooner(design: Watched, after: Values, limits: list[Limit], every: float, pa
     quiet = QUIET if len(limits) > 1 else rivals.QUIET
     for t in range(-quiet, rivals.AFTER):
         rates = after if t >= 0 else s.rates
-        watchers.close(s.window, rng.binomial(s.labeled, rates, (paths, len(rates))))
+        watchers.close(replace(s, rates=rates).drawn(rng, paths))
         blocks = watchers.fired_after
         first = np.where(blocks > 0, blocks, BLOCKS + 1).min(axis=0)
         for path in np.flatnonzero((saved < 0) & (first <= BLOCKS) & (t >= 0)):
@@ -315,9 +318,7 @@ def found(design: Watched, after: Watched, metric: str, blocks: int, paths: int)
     detected = np.zeros(paths, dtype=np.bool_)
     for t in range(-QUIET - 1, WITHIN):
         now = after if t >= 0 else design
-        window, rates = now.window(rng), now.scenario.rates
-        positive = rng.binomial(window.labeled, rates, (paths, len(rates)))
-        fired = watchers.close(window, positive)[METRICS.index(metric)]
+        fired = watchers.close(now.window(rng).drawn(rng, paths))[METRICS.index(metric)]
         detected |= fired & (t >= 0)
     return float(detected.mean())
 
@@ -342,19 +343,14 @@ def alarms_of(
     rng, fired, size = np.random.default_rng(2), 0, 1000
     for seed in range(max(years // size, 1)):
         watchers = Paths(limits, every, size, blocks=blocks, seed=seed)
-        watchers.learn(scenario.window, answers(scenario.rates, scenario.labeled, rng, size))
+        watchers.history.append(scenario.drawn(rng, size))
         for _ in range(YEAR):
-            positive = answers(scenario.rates, scenario.labeled, rng, size)
+            positive = scenario.drawn(rng, size).positive
             up = rng.binomial(scenario.labeled - positive, missing)  # 0 that counts as 1
             down = rng.binomial(positive, missing)
             positive = positive + np.where(scenario.is_flagged, up, -down)
-            fired += int(watchers.close(scenario.window, positive).sum())
+            fired += int(watchers.close(scenario.counted(positive)).sum())
     return fired / (max(years // size, 1) * size)
-
-
-def answers(rates: Values, labeled: Whole, rng: np.random.Generator, paths: int) -> Whole:
-    """Draw the answers of a round."""
-    return rng.binomial(labeled, rates, (paths, rates.size))
 
 
 def limits_of(design: Watched) -> list[Limit]:

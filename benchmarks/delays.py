@@ -26,8 +26,8 @@ from monitor.presentation.estimates import OTHER_PACE
 from monitor.rounds.paces import DAY, FollowedRound
 from monitor.rounds.provisional import EarlyLabels, early_row
 from monitor.stats.core.counts import Counts
+from monitor.stats.detection.delay import Paths
 from monitor.stats.detection.half_space import Limit
-from monitor.stats.detection.simulated_paths import Paths, RoundStrata
 from monitor.stats.estimation.posterior import estimate
 from monitor.storage.labels.provisional_store import DatedScore, PositiveCount
 
@@ -231,14 +231,15 @@ def alarms(late: float, paths: int) -> float:
     truth = {"precision": RATES[0], "recall": flagged / (flagged + missed)}
     limits = [Limit(metric, truth[metric], "at_least") for metric in METRICS]
     watchers, rng = Paths(limits, YEAR, paths), np.random.default_rng(7)
-    window = RoundStrata(SIZE, np.array([True, False]), LABELED)
+    is_flagged = np.array([True, False])
     fired = 0
     for week in range(REFERENCE + YEAR):
         positive = rng.binomial(LABELED, RATES * (1 - late), (paths, 2))
+        counts = Counts(SIZE, LABELED, positive, is_flagged)
         if week < REFERENCE:
-            watchers.learn(window, positive)
+            watchers.history.append(counts)
         else:
-            fired += int(watchers.close(window, positive).sum())
+            fired += int(watchers.close(counts).sum())
     return fired / paths
 
 

@@ -15,9 +15,10 @@ import numpy as np
 
 from benchmarks.harness import Flags, Values, Whole
 from benchmarks.strata import drawn_strata, moved_to, shared_out
+from monitor.stats.core.counts import Counts
+from monitor.stats.detection.delay import Paths
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.scenario import Scenario
-from monitor.stats.detection.simulated_paths import Paths, RoundStrata
 
 DESIGNS = {  # bands and labels per class
     "1+1, 307+4408": ((1, 1), (307, 4408)),
@@ -80,7 +81,7 @@ def rates_at(scenario: Scenario, precision: Values, recall: Values) -> Values:
 class Rule(Protocol):
     """A rule that watches all paths at once."""
 
-    def close(self, window: RoundStrata, positive: Whole) -> Flags:
+    def close(self, counts: Counts) -> Flags:
         """Judge one more round; which paths raise an alarm, shape ``(paths,)``."""
 
 
@@ -89,12 +90,11 @@ class Ours:
 
     def __init__(self, scenario: Scenario, reference: Whole) -> None:
         self._paths = Paths(limits_of(scenario), YEAR, reference.shape[1])
-        for positive in reference:
-            self._paths.learn(scenario.window, positive)
+        self._paths.history.extend(scenario.counted(positive) for positive in reference)
 
-    def close(self, window: RoundStrata, positive: Whole) -> Flags:
+    def close(self, counts: Counts) -> Flags:
         """Judge one more round."""
-        return np.asarray(self._paths.close(window, positive).any(axis=0))
+        return np.asarray(self._paths.close(counts).any(axis=0))
 
 
 class Ranges:
@@ -103,15 +103,15 @@ class Ranges:
     def __init__(self, low: Values, high: Values) -> None:
         self._low, self._high = low, high  # (paths, 2)
 
-    def close(self, window: RoundStrata, positive: Whole) -> Flags:
+    def close(self, counts: Counts) -> Flags:
         """Judge one more round."""
-        found = estimates(window, positive)
+        found = estimates(counts)
         return np.asarray(((found < self._low) | (found > self._high)).any(axis=-1))
 
 
 def rules(scenario: Scenario, reference: Whole) -> dict[str, Rule]:
     """Make every rule from the same reference, shape ``(rounds, paths, H)``."""
-    chunks = estimates(scenario.window, reference)  # (rounds, paths, 2)
+    chunks = estimates(scenario.counted(reference))  # (rounds, paths, 2)
     mean, spread = chunks.mean(axis=0), chunks.std(axis=0, ddof=1)
     open_end = np.full_like(mean, np.inf)
     made = (
@@ -123,12 +123,12 @@ def rules(scenario: Scenario, reference: Whole) -> dict[str, Rule]:
     return dict(zip(RULES, made, strict=True))
 
 
-def estimates(window: RoundStrata, positive: Whole) -> Values:
-    """Precision and recall, shape ``(..., 2)``, from answers of shape ``(..., H)``."""
-    weighted = window.size * positive / window.labeled
-    found, missed = weighted[..., window.is_flagged], weighted[..., ~window.is_flagged]
+def estimates(counts: Counts) -> Values:
+    """Precision and recall, shape ``(..., 2)``, from positives of shape ``(..., H)``."""
+    weighted, is_flagged = counts.size * counts.positive / counts.labeled, counts.is_flagged
+    found, missed = weighted[..., is_flagged], weighted[..., ~is_flagged]
     tp, fn = found.sum(axis=-1), missed.sum(axis=-1)
-    flagged = window.size[window.is_flagged].sum()
+    flagged = counts.size[is_flagged].sum()
     return np.stack([tp / flagged, tp / np.maximum(tp + fn, 1e-9)], axis=-1)
 
 
@@ -138,7 +138,7 @@ def predicted(scenario: Scenario, reference: Whole, draws: int = 400) -> tuple[V
     positive = reference.sum(axis=0)
     negative = len(reference) * scenario.labeled - positive
     rates = rng.beta(0.5 + positive, 0.5 + negative, (draws, *positive.shape))
-    found = estimates(scenario.window, rng.binomial(scenario.labeled, rates))
+    found = estimates(scenario.counted(rng.binomial(scenario.labeled, rates)))
     low, high = np.quantile(found, [0.025, 0.975], axis=0)
     return low, high
 
@@ -175,20 +175,20 @@ def play(
     reference = rng.binomial(scenario.labeled, scenario.rates, shape)
     watching = rules(scenario, reference)
     fired: dict[str, list[Flags]] = {name: [] for name in watching}
-    for window, positive in answers(stretches, paths, rng):
+    for counts in answers(stretches, paths, rng):
         for name, rule in watching.items():
-            fired[name].append(rule.close(window, positive))
+            fired[name].append(rule.close(counts))
     last = stretches[-1][1]
     return {name: Tally(np.array(rounds[-last:])) for name, rounds in fired.items()}
 
 
 def answers(
     stretches: Sequence[tuple[Scenario, int]], paths: int, rng: np.random.Generator
-) -> Iterator[tuple[RoundStrata, Whole]]:
+) -> Iterator[Counts]:
     """Draw the labels of every round."""
     for s, rounds in stretches:
         for _ in range(rounds):
-            yield s.window, rng.binomial(s.labeled, s.rates, (paths, s.size.size))
+            yield s.drawn(rng, paths)
 
 
 def show_quiet(scenario: Scenario, paths: int) -> None:

@@ -20,10 +20,9 @@ from monitor.rounds.estimation.tally import Completed
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior
 from monitor.stats.detection.alternatives import DECAY
-from monitor.stats.detection.e_detector import log_mixed, log_threshold, update
+from monitor.stats.detection.e_detector import log_e_factor, log_mixed, log_threshold, update
 from monitor.stats.detection.half_space import Limit, half_space
 from monitor.stats.detection.scenario import Scenario
-from monitor.stats.detection.simulated_paths import RoundStrata, log_e_many
 from monitor.stats.estimation.missing import completions, worst_case
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.history.robust_mixture import with_robust_weight
@@ -38,7 +37,6 @@ KINDS = ("mistakes", "positives")
 WORSE, WEEKS, YEAR, QUIET, AFTER = 13, 8, 52, 6, 4
 POINTS = 2**11
 QUIET_TIME = Scenario(SIZE, LABELED, FLAGGED, RATES)
-WINDOW = QUIET_TIME.window
 
 
 class Missing(NamedTuple):
@@ -239,16 +237,17 @@ def _fired(
 def _log_e(limit: Limit, up: Whole, labeled: Whole, guess: Values) -> Values:
     """Log e with missing answers in favor of the limit."""
     space = half_space(limit, SIZE, FLAGGED)
-    return log_e_many(limit, WINDOW, up + np.where(space.c > 0, LABELED - labeled, 0), guess)
+    positive = up + np.where(space.c > 0, LABELED - labeled, 0)
+    return log_e_factor(limit, QUIET_TIME.counted(positive), guess)
 
 
 def _log_e_plain(limit: Limit, up: Whole, labeled: Whole, guess: Values) -> Values:
     """Log e with the answered items alone, whose numbers differ by path."""
     if (labeled == LABELED).all():
-        return log_e_many(limit, WINDOW, up, guess)
+        return log_e_factor(limit, QUIET_TIME.counted(up), guess)
     return np.vstack(
         [
-            log_e_many(limit, RoundStrata(SIZE, FLAGGED, n), y[None], g[None])
+            log_e_factor(limit, Counts(SIZE, n, y, FLAGGED), g)
             for y, n, g in zip(up, labeled, guess, strict=True)
         ]
     )

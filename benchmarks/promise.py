@@ -9,16 +9,15 @@ itself or as one, and the share of drops of precision found, the limit 3 points 
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
 from benchmarks.drift import DESIGNS, METRICS, at_limits, drawn_from_population, level, rates_at
-from benchmarks.harness import Values, Whole
-from monitor.stats.detection.delay import alarms, detection
+from benchmarks.harness import Values
+from monitor.stats.detection.delay import Paths, alarms, detection
 from monitor.stats.detection.half_space import Limit, half_space
 from monitor.stats.detection.scenario import Scenario
-from monitor.stats.detection.simulated_paths import Paths, RoundStrata
 
 NAMES = ("3+5, 200+1050", "3+5, 60+300")
 PLAIN = "1+1, 100+1150"
@@ -28,17 +27,6 @@ VARIES = ((0.0, 0.0), (0.01, 0.0), (0.02, 0.0), (0.03, 0.0), (0.05, 0.0), (0.02,
 RECURRING = (0.0, 0.25, 0.5, 0.9)
 SIZE, LABELED, FLAGGED, RATES = [160, 4840], [100, 400], [True, False], [0.86, 0.02]
 DROPS = (0.1, 0.2)
-
-
-@dataclass(slots=True, eq=False)
-class CountedOnce(Paths):
-    """Monitors that judge a part of each round's items and learn from all of them."""
-
-    whole: tuple[RoundStrata, Whole] | None = field(default=None, init=False)
-
-    def learn(self, window: RoundStrata, positive: Whole) -> None:
-        """Learn from the whole round."""
-        Paths.learn(self, *(self.whole or (window, positive)))
 
 
 def main(paths: int = 1000, designs: tuple[str, ...] = (*NAMES, PLAIN), block: int = 0) -> None:
@@ -112,15 +100,15 @@ def varying_alarms(
     scenario: Scenario, above: float, deviation: float, memory: float, paths: int
 ) -> float:
     """Alarms of monitors whose true metrics vary around their level."""
-    rng, window = np.random.default_rng(11), scenario.window
+    rng = np.random.default_rng(11)
     watchers = Paths(limits_under(scenario, above), YEAR, paths)
     fired = 0
     for t, rates in enumerate(weeks(scenario, deviation, memory, paths, rng)):
-        positive = rng.binomial(window.labeled, rates)
+        counts = scenario.counted(rng.binomial(scenario.labeled, rates))
         if t < REFERENCE:
-            watchers.learn(window, positive)
+            watchers.history.append(counts)
         else:
-            fired += int(watchers.close(window, positive).sum())
+            fired += int(watchers.close(counts).sum())
     return fired / paths
 
 
@@ -140,19 +128,17 @@ def weeks(
 def recurring_alarms(scenario: Scenario, share: float, paths: int, *, once: bool) -> float:
     """Alarms of monitors where a share of each round's items were in the one before."""
     rng, at = np.random.default_rng(12), at_limits(scenario)
-    window = at.window
-    again = np.rint(share * window.labeled).astype(np.int64)
-    fresh = replace(window, labeled=window.labeled - again)
-    watchers = CountedOnce(limits_under(at, 0.0), YEAR, paths)
-    positive, fired = rng.binomial(window.labeled, at.rates, (paths, at.rates.size)), 0
+    again = np.rint(share * at.labeled).astype(np.int64)
+    fresh = replace(at, labeled=at.labeled - again)
+    watchers = Paths(limits_under(at, 0.0), YEAR, paths)
+    positive, fired = rng.binomial(at.labeled, at.rates, (paths, at.rates.size)), 0
     for t in range(REFERENCE + YEAR):
         new = rng.binomial(fresh.labeled, at.rates, positive.shape)
-        positive = new + rng.hypergeometric(positive, window.labeled - positive, again)
+        positive = new + rng.hypergeometric(positive, at.labeled - positive, again)
+        counts = at.counted(positive)
         if t < REFERENCE:
-            watchers.learn(window, positive)
+            watchers.history.append(counts)
             continue
-        watchers.whole = (window, positive)
-        judged = (fresh, new) if once else (window, positive)
-        fired += int(watchers.close(*judged).sum())
-        watchers.whole = None
+        fired += int(watchers.close(fresh.counted(new) if once else counts).sum())
+        watchers.history[-1] = counts  # all of a round's items are learned from
     return fired / paths

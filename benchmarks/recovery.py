@@ -15,10 +15,11 @@ from scipy import stats
 
 from benchmarks.drift import QUIET, drawn_from_population, limits_of
 from benchmarks.harness import Flags, Values, Whole
+from monitor.stats.detection.alternatives import guess
+from monitor.stats.detection.e_detector import log_e_factor
 from monitor.stats.detection.half_space import Limit, half_space, inside, project
 from monitor.stats.detection.recovery import ERRORS, LOG_ENDS_AT, advance, opposite
 from monitor.stats.detection.scenario import Scenario
-from monitor.stats.detection.simulated_paths import Paths, log_e_many
 
 Answers = tuple[list[Whole], list[Whole]]
 
@@ -130,18 +131,15 @@ def line(shares: Iterable[float], digits: int = 3) -> str:
 def ended(story: Story, answers: Answers) -> Flags:
     """Which alerts have ended by our rule by each round, shape ``(rounds, paths)``."""
     before, after = answers
-    paths, window = len(before[0]), story.after[0].window
-    history, null = Paths([story.limit], 1, paths), opposite(story.limit)
-    for positive in before:
-        history.learn(window, positive)
+    paths, window, null = len(before[0]), story.after[0], opposite(story.limit)
+    history = [window.counted(positive) for positive in before]
     log_r, over = np.full(paths, -np.inf), np.zeros((len(after), paths), dtype=np.bool_)
     for t, positive in enumerate(after):
-        rates = history.guess(window)
-        assert rates is not None  # noqa: S101
-        log_e = log_e_many(null, window, positive, rates, errors=(ERRORS,))
+        counts = window.counted(positive)
+        log_e = log_e_factor(null, counts, guess(history), errors=(ERRORS,))
         log_r = advance(log_r, t, log_e[:, 0])
         over[t] = log_r >= LOG_ENDS_AT
-        history.learn(window, positive)
+        history.append(counts)
     return np.asarray(np.maximum.accumulate(over, axis=0))
 
 
@@ -150,7 +148,7 @@ def tested(story: Story, answers: Answers) -> Flags:
 
     Each row is a test by itself, of the counts up to that round.
     """
-    window, after = story.after[0].window, answers[1]
+    window, after = story.after[0], answers[1]
     space = half_space(opposite(story.limit), window.size, window.is_flagged)
     found = np.zeros((len(after), len(after[0])), dtype=np.bool_)
     for end in story.ends:

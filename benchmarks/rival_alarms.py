@@ -22,8 +22,9 @@ import numpy as np
 from scipy import stats
 
 from benchmarks.harness import Values, Whole
+from monitor.stats.core.counts import Counts
+from monitor.stats.detection.delay import Paths
 from monitor.stats.detection.half_space import Limit
-from monitor.stats.detection.simulated_paths import Paths, RoundStrata
 
 LIMIT, LEVEL, DROPS = 0.80, 0.85, (0.80, 0.75, 0.70)
 QUIET, AFTER, YEAR, BUDGET = 20, 33, 52, 0.2
@@ -118,9 +119,8 @@ def first_alarm(fired: Any) -> Whole:
 
 def detector(drawn: Stream, count: int) -> Whole:
     """Run the detector on one stratum."""
-    window = _window([ITEMS], [count])
     watched = _watched(drawn)
-    return first_alarm([watched.close(window, _with_passed(y))[0] for y in drawn.positive])
+    return first_alarm([watched.close(_counts([ITEMS], [count], y))[0] for y in drawn.positive])
 
 
 def detector_with_verdict(drawn: Stream, _: int) -> Whole:
@@ -130,9 +130,9 @@ def detector_with_verdict(drawn: Stream, _: int) -> Whole:
         watched = Paths([Limit("precision", LIMIT, "at_least")], YEAR / BUDGET, 1)
         for at, (hits, misses, yes, no, rest) in enumerate(zip(*drawn, strict=True)):
             said_yes = int(rest[path] + yes[path])
-            window = _window([said_yes, ITEMS - said_yes], [int(yes[path]), int(no[path])])
-            found = _with_passed(np.array([hits[path]]), np.array([misses[path]]))
-            alarms[at, path] = watched.close(window, found)[0, 0]
+            size, labeled = [said_yes, ITEMS - said_yes], [int(yes[path]), int(no[path])]
+            counts = _counts(size, labeled, np.array([hits[path]]), np.array([misses[path]]))
+            alarms[at, path] = watched.close(counts)[0, 0]
     return first_alarm(alarms)
 
 
@@ -140,14 +140,11 @@ def _watched(drawn: Stream) -> Paths:
     return Paths([Limit("precision", LIMIT, "at_least")], YEAR / BUDGET, drawn.yes.shape[1])
 
 
-def _window(size: list[int], labeled: list[int]) -> RoundStrata:
-    """Strata of flagged items, and a passed one without labels, which precision is not about."""
+def _counts(size: list[int], labeled: list[int], *positive: Whole) -> Counts:
+    """Count flagged items, and passed ones without labels, which precision is not about."""
+    with_passed = np.stack([*positive, np.zeros_like(positive[0])], axis=-1)
     is_flagged = np.arange(len(size) + 1) < len(size)
-    return RoundStrata(np.array([*size, ITEMS]), is_flagged, np.array([*labeled, 0]))
-
-
-def _with_passed(*positive: Whole) -> Whole:
-    return np.stack([*positive, np.zeros_like(positive[0])], axis=-1)
+    return Counts(np.array([*size, ITEMS]), np.array([*labeled, 0]), with_passed, is_flagged)
 
 
 def exact_test(drawn: Stream, count: int) -> Whole:

@@ -1,7 +1,7 @@
 r"""How soon the detector finds a drop, and how often it fires without one, by simulation.
 
-The detector runs on many simulated histories of a scenario: some quiet rounds, from which it
-learns its guess as in service, then rounds with the drop.
+The detector runs on many simulated histories of a scenario at once, as arrays of paths: some quiet
+rounds, from which it learns its guess as in service, then rounds with the drop.
 """
 
 from __future__ import annotations
@@ -9,17 +9,20 @@ from __future__ import annotations
 import copy
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.stats.detection.simulated_paths import Paths
+from monitor.stats.detection.alternatives import WEIGHTS, guess
+from monitor.stats.detection.blocks import BLOCKS, prefix_sizes
+from monitor.stats.detection.e_detector import Bets, log_threshold, mixed_after, update
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from monitor.stats.core.arrays import Bools, Floats, Ints
+    from monitor.stats.core.counts import Counts
     from monitor.stats.detection.half_space import Limit
     from monitor.stats.detection.scenario import Misses, Scenario
 
@@ -28,6 +31,87 @@ QUIET = 8
 """Rounds before the drop, in which the guess is learned."""
 
 _FINEST = 0.0025  # how closely smallest_drop looks
+
+
+@dataclass(slots=True, eq=False)
+class Paths:
+    """Many monitors with the same limits, each with its own labels, guess and evidence.
+
+    The counts of a round have positives of the shape ``(paths, H)``. The promise is one false alarm
+    in ``every`` rounds, over all limits. A round is read in ``blocks``, with its answers in an
+    order drawn with ``seed``.
+    """
+
+    limits: Sequence[Limit]
+    every: float
+    paths: int
+    blocks: int = BLOCKS
+    seed: int = 0
+    history: list[Counts] = field(default_factory=list, init=False)
+    """Rounds to learn from; one that is appended to it was not judged."""
+    fired_after: Ints = field(init=False)
+    """Blocks of the last round after which each limit fired on each path; 0 where it did not."""
+    _log_m: Floats = field(init=False)
+    _rng: np.random.Generator = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._log_m = np.full((len(self.limits), self.paths, len(WEIGHTS)), -np.inf)
+        self._rng = np.random.default_rng(self.seed)
+
+    def close(self, counts: Counts) -> Bools:
+        """Judge one round of all paths, then learn from it.
+
+        Returns which limit fires on which path, ``(limits, paths)``. Evidence that fires starts
+        over at once, as if a person had ended the alert.
+        """
+        if self.history:
+            labeled = prefix_sizes(counts.labeled, self.blocks)
+            self.judge(counts, split_many(counts.positive, labeled, self._rng))
+        else:  # without a guess no evidence
+            self.fired_after = np.zeros((len(self.limits), self.paths), dtype=np.int64)
+        self.history.append(counts)
+        return self.fired_after > 0
+
+    def judge(self, counts: Counts, answers: Ints) -> Bools:
+        """Judge one round by its positives up to each block, ``(paths, blocks, H)``; as above."""
+        rates = guess(self.history)
+        self.fired_after = np.zeros((len(self.limits), self.paths), dtype=np.int64)
+        if rates is not None:
+            about = (counts.size, counts.is_flagged, counts.labeled, rates)
+            for index, limit in enumerate(self.limits):
+                bets = Bets.on(limit, *about)
+                if bets is not None:
+                    self.fired_after[index] = self._step(index, bets, counts, answers)
+        return self.fired_after > 0
+
+    def _step(self, index: int, bets: Bets, counts: Counts, answers: Ints) -> Ints:
+        threshold = log_threshold(self.every, len(self.limits))
+        labeled, log_m = prefix_sizes(counts.labeled, self.blocks), self._log_m[index]
+        path = np.swapaxes(bets.log_ratios(answers, labeled), 1, 2)
+        has_evidence: Bools = np.asarray(path[:, -1].any(axis=1))
+        # The correction takes time, and can only turn those back that reach it without.
+        near = np.asarray(has_evidence & (mixed_after(log_m, path) >= threshold).any(axis=1))
+        less = np.swapaxes(bets.correction(labeled, near), 1, 2)
+        blocks = mixed_after(log_m[near], path[near] - less) >= threshold
+        fired_after = np.zeros(len(log_m), dtype=np.int64)
+        fired_after[near] = np.where(blocks.any(axis=1), blocks.argmax(axis=1) + 1, 0)
+        after = np.where(has_evidence[:, np.newaxis], update(log_m, path[:, -1]), log_m)
+        self._log_m[index] = np.where(fired_after[:, np.newaxis] > 0, -np.inf, after)
+        return fired_after
+
+
+def split_many(positive: Ints, labeled: Ints, rng: np.random.Generator) -> Ints:
+    """Distribute positives, ``(paths, H)``, over the blocks of a round in a random order.
+
+    ``labeled`` are the items up to each block, ``(blocks, H)``; likewise positives are returned,
+    ``(paths, blocks, H)``.
+    """
+    result = np.empty((len(positive), *labeled.shape), dtype=np.int64)
+    result[:, -1] = positive
+    for k in range(len(labeled) - 1, 0, -1):
+        up, down = result[:, k], labeled[k] - result[:, k]
+        result[:, k - 1] = rng.hypergeometric(up, down, labeled[k - 1])
+    return result
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,11 +287,11 @@ def _quiet(
     last result is reused. Who draws or judges on takes a copy.
     """
     rng = np.random.default_rng(seed)
-    watchers, window = Paths(limits, every, paths), scenario.window
-    watchers.learn(window, _answers(scenario, rng, paths))
+    watchers = Paths(limits, every, paths)
+    watchers.history.append(scenario.drawn(rng, paths))
     fired = np.zeros(len(limits))
     for _ in range(rounds):
-        fired += watchers.close(window, _answers(scenario, rng, paths)).mean(axis=1)
+        fired += watchers.close(scenario.drawn(rng, paths)).mean(axis=1)
     return watchers, tuple(fired.tolist()), rng
 
 
@@ -224,18 +308,13 @@ def _detected(
     enough: float = math.inf,
 ) -> Floats:
     """Share of paths on which a broken limit has fired, after each round until it is enough."""
-    watchers, window = copy.deepcopy(before), after.window
+    watchers = copy.deepcopy(before)
     detected = np.zeros(watchers.paths, dtype=np.bool_)
     shares = np.zeros(rounds)
     for index in range(rounds):
-        fired = watchers.close(window, _answers(after, rng, watchers.paths))
+        fired = watchers.close(after.drawn(rng, watchers.paths))
         detected |= fired[broken].any(axis=0)
         shares[index:] = detected.mean()
         if shares[index] >= enough:
             break
     return shares
-
-
-def _answers(scenario: Scenario, rng: np.random.Generator, paths: int) -> Ints:
-    window = scenario.window
-    return rng.binomial(window.labeled, scenario.rates, (paths, window.size.size))

@@ -93,7 +93,8 @@ def log_e_factor(
     [3.3  5.82 9.05]
     """
     absent = None if missing is None else [missing]
-    return np.asarray(log_e_path(limit, [counts], rates, errors=errors, missing=absent)[-1])
+    path = log_e_path(limit, [counts], rates, errors=errors, missing=absent)
+    return np.asarray(path[..., -1, :])
 
 
 def log_e_path(
@@ -109,9 +110,11 @@ def log_e_path(
     ``blocks`` are the labels up to the end of each, the whole round's last, and ``missing`` what of
     them has no answer. The last row is what :func:`log_e_factor`, whose parameters are the same,
     gives for the round; those before it are less than the answers say by ``blocks.correction``.
+    Many rounds of one window, as simulations have them, are read at once where positives and rates
+    have leading axes, which come first in the result.
     """
-    nothing = np.zeros((len(blocks), len(errors)))
     whole = blocks[-1]
+    nothing = np.zeros((*whole.positive.shape[:-1], len(blocks), len(errors)))
     if rates is None:
         return nothing
     _check_rates(rates, whole)
@@ -121,7 +124,9 @@ def log_e_path(
         return nothing
     y, n = _with_missing(blocks, missing, favorable)
     bets = Bets.on(limit, whole.size, whole.is_flagged, n[-1], rates, errors)
-    return nothing if bets is None else (bets.log_ratios(y, n) - bets.correction(n)).T
+    if bets is None:
+        return nothing
+    return np.swapaxes(bets.log_ratios(y, n) - bets.correction(n), -1, -2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,6 +195,11 @@ def update(log_m: ArrayLike, log_e: ArrayLike) -> Floats:
 def log_mixed(log_m: Floats, weights: Sequence[float] = WEIGHTS) -> Floats:
     r"""Evidence of all alternatives together, :math:`\ln\sum_r w_r M_r`, over the last axis."""
     return np.asarray(np.logaddexp.reduce(log_m + np.log(weights), axis=-1))
+
+
+def mixed_after(log_m: Floats, path: Floats) -> Floats:
+    """Log M of one more round after each block of its :func:`log_e_path`, ``(..., blocks)``."""
+    return log_mixed(update(log_m[..., np.newaxis, :], path))
 
 
 def log_threshold(every: float, watched: int) -> float:
@@ -270,7 +280,7 @@ class Evidence:
         >>> print(round(Evidence().highest([[1.0, 4.0, 5.0], [1.0, 2.0, 3.0]]), 3))
         4.074
         """
-        return float(log_mixed(update(self.log_m, path)).max())
+        return float(mixed_after(np.array(self.log_m), np.asarray(path)).max())
 
 
 def _with_missing(
@@ -281,12 +291,13 @@ def _with_missing(
     if missing is not None:
         pairs = zip(blocks, missing, strict=True)
         full = [completed(counts, absent, positive) for counts, absent in pairs]
-    return np.array([each.positive for each in full]), np.array([each.labeled for each in full])
+    positives = np.stack([each.positive for each in full], axis=-2)
+    return positives, np.array([each.labeled for each in full])
 
 
 def _check_rates(rates: Floats, counts: Counts) -> None:
-    if rates.shape != counts.size.shape:
-        message = f"the guess has shape {rates.shape}, the round {counts.size.shape}"
+    if rates.shape != counts.positive.shape:
+        message = f"the guess has shape {rates.shape}, the round {counts.positive.shape}"
         raise ValueError(message)
     if not np.all((rates > 0) & (rates < 1)):
         message = f"a guess lies strictly between 0 and 1 in each stratum, got {rates.tolist()}"

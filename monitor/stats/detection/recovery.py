@@ -37,8 +37,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monitor.stats.detection.e_detector import log_e_factor
-from monitor.stats.detection.simulated_paths import log_e_many
+from monitor.stats.detection.e_detector import Bets, log_e_factor
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -183,8 +182,11 @@ def _by_answer(scenario: Scenario, limit: Limit, rates: Floats) -> tuple[float, 
 
     With one guess for all rounds log e is linear in the answers, so one projection will do.
     """
-    window, strata = scenario.window, scenario.labeled.size
-    positive = np.vstack([np.zeros(strata, dtype=np.int64), np.eye(strata, dtype=np.int64)])
-    guesses = np.broadcast_to(rates, positive.shape)
-    log_e = log_e_many(opposite(limit), window, positive, guesses, errors=(ERRORS,))[:, 0]
+    labeled, strata = scenario.labeled, scenario.labeled.size
+    about = (opposite(limit), scenario.size, scenario.is_flagged, labeled)
+    bets = Bets.on(*about, rates, (ERRORS,))
+    if bets is None:
+        return 0.0, np.zeros(strata)
+    answers = np.vstack([np.zeros(strata, dtype=np.int64), np.eye(strata, dtype=np.int64)])
+    [log_e] = bets.log_ratios(answers, np.broadcast_to(labeled, answers.shape))
     return float(log_e[0]), log_e[1:] - log_e[0]

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import metric
 from monitor.stats.detection.alternatives import CAP, metric_at, scaled_to_limit
 from monitor.stats.detection.half_space import EDGE, Limit, half_space, inside
-from monitor.stats.detection.simulated_paths import RoundStrata
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -103,10 +103,13 @@ class Scenario:
             rates=np.minimum(positive / np.maximum(size, 1), 1.0),
         )
 
-    @property
-    def window(self) -> RoundStrata:
-        """Sizes, classes and labels."""
-        return RoundStrata(self.size, self.is_flagged, self.labeled)
+    def counted(self, positive: Ints) -> Counts:
+        """Return the counts of rounds with these positives, ``(..., H)``, one path each."""
+        return Counts(self.size, self.labeled, positive, self.is_flagged)
+
+    def drawn(self, rng: np.random.Generator, paths: int) -> Counts:
+        """Draw the labels of a round on each path."""
+        return self.counted(rng.binomial(self.labeled, self.rates, (paths, self.size.size)))
 
     @property
     def labels(self) -> int:

@@ -1,4 +1,4 @@
-"""Foretelling: the vectorised detector equals the real one, and what simulations say is right."""
+"""Foretelling: many paths equal the detector on each, and what simulations say is right."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -9,11 +9,17 @@ import pytest
 from monitor.domain.alerting import reaches
 from monitor.stats.detection.alternatives import CAP, guess
 from monitor.stats.detection.blocks import prefix_sizes
-from monitor.stats.detection.delay import Detection, alarms, detection, smallest_drop
+from monitor.stats.detection.delay import (
+    Detection,
+    Paths,
+    alarms,
+    detection,
+    smallest_drop,
+    split_many,
+)
 from monitor.stats.detection.e_detector import Evidence, log_e_factor, log_e_path, log_threshold
 from monitor.stats.detection.half_space import WATCHABLE, Limit
 from monitor.stats.detection.scenario import Scenario
-from monitor.stats.detection.simulated_paths import Paths, RoundStrata, log_e_many, split_many
 from tests.stats.samples import of_strata
 
 if TYPE_CHECKING:
@@ -41,25 +47,26 @@ def counts_of(window, positive):
 
 
 def test_many_paths_gather_the_evidence_that_the_detector_gathers_round_by_round():
-    rng, paths, limits = np.random.default_rng(5), 3, [PRECISION, RECALL]
-    worse = replace(FIVE, rates=np.array([0.8, 0.4, 0.001, 0.01, 0.06]))
-    watchers, threshold = Paths(limits, 12, paths, seed=7), log_threshold(12, 2)
-    order, sizes, within = np.random.default_rng(7), prefix_sizes(LABELED), 0
+    rng, paths, limits = np.random.default_rng(0), 5, [PRECISION, RECALL]
+    few = replace(FIVE, labeled=np.array([3, 2, 5, 7, 9]))  # blocks not in proportion
+    worse = replace(few, rates=np.array([0.8, 0.4, 0.001, 0.01, 0.06]))
+    watchers, threshold = Paths(limits, 6, paths, seed=7), log_threshold(6, 2)
+    order, sizes, within = np.random.default_rng(7), prefix_sizes(few.labeled), 0
     evidence = [[Evidence() for _ in range(paths)] for _ in limits]
     history: list[list[Counts]] = [[] for _ in range(paths)]
     alarms = 0
     for t in range(12):
-        window = FIVE.window
-        positive = rng.binomial(LABELED, (FIVE if t < 4 else worse).rates, (paths, 5))
+        drawn = (few if t < 4 else worse).drawn(rng, paths)
+        positive = drawn.positive
 
-        fired = watchers.close(window, positive)
+        fired = watchers.close(drawn)
 
         answers = split_many(positive, sizes, order) if t else np.zeros((paths, 1, 5), dtype=int)
         for path in range(paths):
-            counts = counts_of(window, positive[path])
+            counts = counts_of(few, positive[path])
             rates = guess(history[path])
             blocks = [
-                counts_of(replace(window, labeled=n), y)
+                counts_of(replace(few, labeled=n), y)
                 for n, y in zip(sizes, answers[path], strict=False)
             ]
             for place, limit in enumerate(limits):
@@ -93,12 +100,12 @@ def test_the_evidence_of_many_guesses_is_that_of_each(name, side):
     rates = np.clip(RATES * rng.uniform(0.5, 1.1, (20, 5)), 1e-4, 0.99)
     labeled = np.array([60, 0, 80, 100, 0])
     positive = rng.binomial(labeled, rates)
-    window = RoundStrata(SIZE, IS_FLAGGED, labeled)
+    window = replace(FIVE, labeled=labeled)
     level = FIVE.value(name)
     assert level is not None
     limit = Limit(name, level + (-0.001 if side == "at_least" else 0.001), side)
 
-    found = log_e_many(limit, window, positive, rates)
+    found = log_e_factor(limit, window.counted(positive), rates)
 
     each = [
         log_e_factor(limit, counts_of(window, y), g) for y, g in zip(positive, rates, strict=True)
@@ -107,11 +114,12 @@ def test_the_evidence_of_many_guesses_is_that_of_each(name, side):
 
 
 def test_a_window_that_says_nothing_is_no_step_for_any_path():
-    window = RoundStrata(np.array([0, 900]), IS_FLAGGED[1:3], np.array([0, 90]))
-    watchers, before = Paths([PRECISION], 2, 2), replace(window, size=np.array([50, 900]))
-    watchers.learn(replace(before, labeled=np.array([40, 90])), np.ones((2, 2), dtype=int))
+    window = Scenario.of([0, 900], [0, 90], [True, False], [0.5, 0.1])
+    before = Scenario.of([50, 900], [40, 90], [True, False], [0.5, 0.1])
+    watchers = Paths([PRECISION], 2, 2)
+    watchers.history.append(before.counted(np.ones((2, 2), dtype=int)))
 
-    fired = [watchers.close(window, np.array([[0, 3], [0, 9]])) for _ in range(30)]
+    fired = [watchers.close(window.counted(np.array([[0, 3], [0, 9]]))) for _ in range(30)]
 
     assert not np.any(fired)
 
