@@ -39,7 +39,7 @@ def traces_of(count: int) -> Iterator[Any]:
             START + number * (LENGTH / count),
             [root],
             tags,
-            {},
+            {"mlflow.trace.sizeBytes": "1500"},
             answers,
             "OK",
         )

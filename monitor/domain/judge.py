@@ -15,6 +15,7 @@ from pydantic import (
     model_validator,
 )
 
+from monitor.domain.errors import SettingRefused
 from monitor.domain.setting_types import Ends, Report, Settings
 
 
@@ -67,6 +68,7 @@ class Judge(Settings):
     """
 
     column: Annotated[str, Field(min_length=1)]
+    assessment: Annotated[str, Field(min_length=1)] | None = Field(default=None, exclude=True)
     positive: Values | None = None
     negative: Values | None = None
     threshold: float | None = None
@@ -75,10 +77,14 @@ class Judge(Settings):
     @model_validator(mode="before")
     @classmethod
     def _assessment_is_a_column(cls, values: object) -> object:
-        if not isinstance(values, dict) or "assessment" not in values or "column" in values:
+        name = values.get("assessment") if isinstance(values, dict) else None
+        if not isinstance(values, dict) or not isinstance(name, str) or not name:
             return values
-        others = {name: value for name, value in values.items() if name != "assessment"}
-        return {**others, "column": f"assessments.{values['assessment']}"}
+        if "column" in values:
+            why = "it names what column names, by assessments.NAME; remove one of the two"
+            raise SettingRefused(setting="assessment", why=why)
+        others = {key: value for key, value in values.items() if key != "assessment"}
+        return {**others, "column": f"assessments.{name}"}
 
     @model_validator(mode="after")
     def _one_rule(self) -> Judge:

@@ -175,6 +175,12 @@ class TakesAnswers(Protocol):
     def takes_answers(self) -> bool:
         """Whether it does so by its settings."""
 
+    def try_answers(self, monitor: str) -> str:
+        """Describe where answers would be stored, and store none.
+
+        Raises `MonitorError` if none could be.
+        """
+
     def put_answers(
         self, monitor: str, round_key: str, answers: Mapping[str, Mapping[str, bool]]
     ) -> None:

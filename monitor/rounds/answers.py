@@ -69,6 +69,13 @@ def _effect(key: str, round_id: int, monitor_id: int, payload: Mapping[str, str]
     )
 
 
+def store_of_answers(context: MonitorContext) -> TakesAnswers | None:
+    """Return the source if answers to today's questions are stored there."""
+    asks = any(one.labeler.name == _PAGE for one in context.today)
+    source = context.source
+    return source if asks and isinstance(source, TakesAnswers) and source.takes_answers else None
+
+
 def _takes_answers(source: Source) -> bool:
     return isinstance(source, TakesAnswers) and source.takes_answers
 

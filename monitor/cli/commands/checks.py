@@ -23,6 +23,7 @@ from monitor.domain.ports import Checkable
 from monitor.labeling.column import ColumnLabeler
 from monitor.labeling.page_settings import PageSettings
 from monitor.presentation.forecasts import assured_text, smallest_drop_texts, unanswered_text
+from monitor.rounds.answers import store_of_answers
 from monitor.rounds.forecast.simulate import detected_soon, expected_round
 from monitor.rounds.opening.removed_monitors import removed_monitors
 from monitor.rounds.opening.setting_changes import pending_changes
@@ -81,6 +82,9 @@ def checks(application: Application, config: Path) -> Iterator[Check]:
         for one in context.today:
             what = f"labels of {name}, {one.title}" if one.title else f"labels of {name}"
             yield _tried(what, partial(_labels, context, one))
+        stored = store_of_answers(context)
+        if source.problem is None and stored is not None:
+            yield _tried(f"stored answers of {name}", partial(stored.try_answers, name))
         if source.problem is None:  # else its next scan may hang as long as the first
             yield from _forecast(context)
     reached = _tried("MLflow", partial(_mlflow, application))

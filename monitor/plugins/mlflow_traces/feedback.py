@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +20,11 @@ MONITOR, ROUND_KEY = "monitor.name", "monitor.round_key"
 
 _PEOPLE = "HUMAN"
 _BATCH = 100  # Traces that are read before feedback on them is written
+_NO_ASSESSMENT = "a-" + 32 * "0"
+
+
+class _Writes(Connection):
+    permission = "EDIT there"
 
 
 class FeedbackOf(NamedTuple):
@@ -44,8 +50,19 @@ class FeedbackWriter:
 
     def __init__(self, reader: TraceReader, tracking_uri: str, limit: timedelta) -> None:
         self._reader = reader
-        self._connection = Connection(tracking_uri, None, limit.total_seconds())
+        self._connection = _Writes(tracking_uri, None, limit.total_seconds())
         self._seconds = limit.total_seconds()
+
+    def usable(self, name: str) -> str:
+        """Describe the feedback. Raises `DeliveryFailed` if this user may not write it."""
+        described = f"feedback {name!r} on traces of experiment {self._reader.experiment!r}"
+        newest = self._reader.newest(1, spans=False)
+        if not newest:
+            return f"{described}; whether this user may is not tried, since there is no trace yet"
+        with self._client(name) as client:
+            # MLflow looks at the user first, and deletes nothing where nothing is.
+            client.delete_assessment(newest[0].info.trace_id, _NO_ASSESSMENT)
+        return described
 
     def settle(self, of: FeedbackOf, answers: Mapping[str, Mapping[str, bool]]) -> None:
         """Make these the only feedback of a round on some items; deleted traces are left alone."""
@@ -63,16 +80,21 @@ class FeedbackWriter:
                 self._write(of, changes)
 
     def _write(self, of: FeedbackOf, changes: Sequence[_FeedbackChange]) -> None:
-        with self._connection.open(f"feedback {of.name!r} on traces"):
-            from mlflow.tracing.client import TracingClient  # noqa: PLC0415  as in the connection
-
-            uri = self._connection.tracking_uri
-            client: Any = Timed(TracingClient(uri), Deadline(self._seconds))  # type: ignore[arg-type]
+        with self._client(of.name) as client:
             for change in changes:
                 if change.value is None:
                     client.delete_assessment(change.trace_id, change.assessment_id)
                 else:
                     client.log_assessment(change.trace_id, _feedback(of, change))
+
+    @contextmanager
+    def _client(self, name: str) -> Iterator[Any]:
+        of = f"traces of experiment {self._reader.experiment!r}"
+        with self._connection.open(f"feedback {name!r} (source.answers) on {of}"):
+            from mlflow.tracing.client import TracingClient  # noqa: PLC0415  as in the connection
+
+            uri = self._connection.tracking_uri
+            yield Timed(TracingClient(uri), Deadline(self._seconds))  # type: ignore[arg-type]
 
 
 def _changes(

@@ -38,7 +38,7 @@ class FeedbackLabeler:
     def usable(self) -> str:
         """Read one trace, and describe where labels come from."""
         try:
-            self._reader.newest(1)
+            self._reader.newest(1, spans=False)
         except (SourceRefused, SourceUnavailable) as error:
             raise _as_of_labels(error) from error
         return f"feedback {self.settings.name!r} of people in {self._reader.location}"

@@ -52,8 +52,12 @@ class _Values(NamedTuple):
         return self.kinds == {bool}
 
     @property
+    def is_bit(self) -> bool:
+        return self.kinds == {int} and {*self.counts} <= {"0", "1"}
+
+    @property
     def is_class(self) -> bool:
-        return not self.is_number and 1 <= len(self.counts) <= _MOST_CLASSES
+        return (self.is_bit or not self.is_number) and 1 <= len(self.counts) <= _MOST_CLASSES
 
     @property
     def is_number(self) -> bool:
@@ -66,10 +70,9 @@ class _Values(NamedTuple):
 
     @property
     def is_decision(self) -> bool:
-        texts = {text.lower() for text in self.counts}
-        name = self.path.rpartition(".")[2].lower()
-        is_usual = texts <= _USUAL or _DECISION.search(name) is not None
-        return self.is_class and (self.is_truth or is_usual)
+        is_usual = not self.is_number and {text.lower() for text in self.counts} <= _USUAL
+        is_named = _DECISION.search(self.path.rpartition(".")[2].lower()) is not None
+        return self.is_class and (self.is_truth or is_usual or is_named)
 
     @property
     def positive(self) -> str | None:
@@ -77,6 +80,8 @@ class _Values(NamedTuple):
         is_negated = _NEGATED.search(self.path.rpartition(".")[2].lower())
         if self.is_truth:
             return "false" if is_negated else "true"
+        if self.is_bit:
+            return _quoted("0" if is_negated else "1")
         flagged = {*_FLAGGED, *(_FALSE if is_negated else _TRUE)}
         matches = [text for text in self.counts if text.lower() in flagged]
         return _quoted(matches[0]) if len(matches) == 1 else None
@@ -108,7 +113,7 @@ def propose(
         message = "--threshold is for --score, and replaces --predicted; give one of the two"
         raise InputRefused(message)
     reader = TraceReader(absolute_address(tracking_uri, folder), experiment, _LIMIT)
-    traces = reader.newest(NEWEST)
+    traces = reader.newest(NEWEST, spans=True)
     if not traces:
         message = f"{reader.location} has no traces yet; wait for the first, or log some"
         raise InputRefused(message)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -18,11 +20,14 @@ if TYPE_CHECKING:
     from mlflow.entities import Assessment, Span, Trace, TraceInfo
 
 PAGE, PAGE_WITH_SPANS = 500, 100  # traces; MLflow refuses 5,000, and spans may be large
+PAGE_BYTES = 10_000_000  # of spans in a page, where MLflow has the size of each trace
 OLDEST = (3, 5)  # Whose client searches by ``locations``
 _MOST_EXPERIMENTS = 1000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _EVERY = "timestamp_ms >= 0"
+_SIZE = "mlflow.trace.sizeBytes"  # Metadata that MLflow's client writes
+_FRESH = 10.0  # seconds; an experiment is not looked up again for each page
 
 
 class TraceItem(NamedTuple):
@@ -49,8 +54,9 @@ class TraceReader:
 
     def __init__(self, tracking_uri: str, experiment: str, limit: timedelta) -> None:
         self.location = f"experiment {experiment!r} of MLflow at {shown(tracking_uri)}"
-        self._name = experiment
+        self.experiment = experiment
         self._connection = _Reads(tracking_uri, None, limit.total_seconds())
+        self._experiment_id, self._id_read_at = "", -math.inf
 
     def pages(self, window: Window, *, spans: bool) -> Iterator[Sequence[Trace]]:
         """Read the traces of a window, the earliest first, each once.
@@ -58,10 +64,10 @@ class TraceReader:
         One whose spans MLflow does not return comes without them.
         """
         for page in self._pages(_milliseconds(window.start), _milliseconds(window.end)):
-            size = PAGE_WITH_SPANS if spans else PAGE
-            for part in (page[start : start + size] for start in range(0, len(page), size)):
+            for part in _parts(page) if spans else [page]:
                 ids = [trace.info.trace_id for trace in part]
-                whole = {each.info.trace_id: each for each in self.whole(ids)} if spans else {}
+                read = self._by_id(ids, include_spans=True) if spans else []
+                whole = {each.info.trace_id: each for each in read}
                 yield [whole.get(trace.info.trace_id, trace) for trace in part]
 
     def _pages(self, at: int, end: int) -> Iterator[Sequence[Trace]]:
@@ -89,8 +95,8 @@ class TraceReader:
             seen = seen | same_time if last == at else same_time
             at = last
 
-    def newest(self, at_most: int) -> list[Trace]:
-        """Read the newest traces with their spans, the newest first."""
+    def newest(self, at_most: int, *, spans: bool) -> list[Trace]:
+        """Read the newest traces, the newest first; with spans only those that MLflow returns."""
         traces: list[Trace] = []
         token = None
         while len(traces) < at_most:
@@ -98,7 +104,7 @@ class TraceReader:
                 filter_string=_EVERY,
                 order_by=["timestamp_ms DESC"],
                 max_results=min(PAGE_WITH_SPANS, at_most - len(traces)),
-                include_spans=True,
+                include_spans=spans,
                 page_token=token,
             )
             traces += page
@@ -123,20 +129,23 @@ class TraceReader:
     def whole(self, trace_ids: Sequence[str]) -> Iterator[Trace]:
         """Read some traces with their spans; one that was deleted is left out."""
         for start in range(0, len(trace_ids), PAGE_WITH_SPANS):
-            listed = ", ".join(f"'{each}'" for each in trace_ids[start : start + PAGE_WITH_SPANS])
-            yield from self._search(
-                filter_string=f"request_id in ({listed})",
-                max_results=PAGE_WITH_SPANS,
-                include_spans=True,
-            )
+            part = trace_ids[start : start + PAGE_WITH_SPANS]
+            yield from self._by_id(part, include_spans=True)
 
     def infos(self, trace_ids: Sequence[str]) -> Iterator[TraceInfo]:
         """Read some traces without their spans; one that was deleted is left out."""
         for start in range(0, len(trace_ids), PAGE):
-            listed = ", ".join(f"'{each}'" for each in trace_ids[start : start + PAGE])
-            condition = f"request_id in ({listed})"
-            page = self._search(filter_string=condition, max_results=PAGE, include_spans=False)
+            page = self._by_id(trace_ids[start : start + PAGE], include_spans=False)
             yield from (trace.info for trace in page)
+
+    def _by_id(self, trace_ids: Sequence[str], *, include_spans: bool) -> Sequence[Trace]:
+        listed = ", ".join(f"'{each}'" for each in trace_ids)
+        traces: Sequence[Trace] = self._search(
+            filter_string=f"request_id in ({listed})",
+            max_results=len(trace_ids),
+            include_spans=include_spans,
+        )
+        return traces
 
     def _search(self, **arguments: Any) -> Any:
         installed = version("mlflow")
@@ -150,13 +159,18 @@ class TraceReader:
             return client.search_traces(locations=[self._experiment(client)], **arguments)
 
     def _experiment(self, client: MlflowClient) -> str:
-        experiment = client.get_experiment_by_name(self._name)
+        if time.monotonic() > self._id_read_at + _FRESH:
+            self._experiment_id, self._id_read_at = self._read_id(client), time.monotonic()
+        return self._experiment_id
+
+    def _read_id(self, client: MlflowClient) -> str:
+        experiment = client.get_experiment_by_name(self.experiment)
         if experiment is None:
             experiments = client.search_experiments(max_results=_MOST_EXPERIMENTS)
             names = [each.name for each in experiments]
             message = (
                 f"{self.location} does not exist; correct source.experiment. There are "
-                f"{there_are(names, self._name)}"
+                f"{there_are(names, self.experiment)}"
             )
             raise SourceRefused(message, is_public=True)
         if experiment.lifecycle_stage != "active":
@@ -167,11 +181,27 @@ class TraceReader:
     @contextmanager
     def _client(self) -> Iterator[MlflowClient]:
         try:
-            with self._connection.open(f"reading experiment {self._name!r}") as client:
+            with self._connection.open(f"reading experiment {self.experiment!r}") as client:
                 yield client
         except DeliveryFailed as error:
             kind = SourceRefused if error.lasting else SourceUnavailable
             raise kind(str(error)) from error
+
+
+def _parts(page: Sequence[Trace]) -> Iterator[Sequence[Trace]]:
+    """Cut a page so that the spans of a part are not too large to be read at once."""
+    part: list[Trace] = []
+    size = 0
+    for trace in page:
+        listed = trace.info.trace_metadata.get(_SIZE, "")
+        own = int(listed) if listed.isdecimal() else PAGE_BYTES // PAGE_WITH_SPANS
+        if part and size + own > PAGE_BYTES:
+            yield part
+            part, size = [], 0
+        part.append(trace)
+        size += own
+    if part:
+        yield part
 
 
 def items_of(trace: Trace, span_name: str | None) -> list[TraceItem]:

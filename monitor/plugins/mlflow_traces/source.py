@@ -119,10 +119,11 @@ class TracesSource(EngineSource):
         self, monitor: str, round_key: str, answers: Mapping[str, Mapping[str, bool]]
     ) -> None:
         """Store answers on the traces as feedback of people; repeated calls change nothing."""
-        named = self.settings.answers or monitor
-        FeedbackWriter(self.reader, self.uri, self.settings.timeout).settle(
-            FeedbackOf(named, monitor, round_key), answers
-        )
+        self._writer().settle(FeedbackOf(self._answers_of(monitor), monitor, round_key), answers)
+
+    def try_answers(self, monitor: str) -> str:
+        """Describe the feedback that answers become; refuse a user who may not write it."""
+        return self._writer().usable(self._answers_of(monitor))
 
     def span(self) -> tuple[datetime, datetime] | None:
         """Return the earliest and latest time of a trace, or None if there are none."""
@@ -131,6 +132,12 @@ class TracesSource(EngineSource):
     def columns(self) -> Mapping[str, str]:
         """Return the paths that the config names, all of which hold texts."""
         return {path: "text" for _, path in self.settings.named_paths()}
+
+    def _answers_of(self, monitor: str) -> str:
+        return self.settings.answers or monitor
+
+    def _writer(self) -> FeedbackWriter:
+        return FeedbackWriter(self.reader, self.uri, self.settings.timeout)
 
     def _of(self, ids: Sequence[str]) -> TracesSource:
         return TracesSource(self.settings, self.base_folder, ids=ids)

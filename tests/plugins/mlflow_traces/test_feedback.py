@@ -5,7 +5,9 @@ from mlflow.entities import AssessmentSource, Feedback
 from mlflow.tracing.client import TracingClient
 
 from monitor.domain.model import ANSWERS, Answer
+from monitor.rounds.answers import store_of_answers
 from monitor.rounds.labels.collect import forget_item
+from monitor.testing import MemoryLabeler
 from tests.plugins.mlflow_traces.feedback_scene import (
     answer_all,
     feedback,
@@ -135,6 +137,34 @@ def test_the_setting_names_the_feedback_or_turns_it_off(database, store, tmp_pat
     assert names == {"toxic"}
     off = scene_over(database, store, tmp_path, answers=False)
     assert not off.source.takes_answers
+
+
+def test_trying_whether_answers_can_be_stored_stores_nothing(scene, store):
+    text = scene.source.try_answers("mail")
+
+    assert text == "feedback 'mail' on traces of experiment 'support-bot'"
+    assert feedback(store, history=True) == {}
+
+
+def test_an_experiment_without_traces_cannot_be_tried(tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+
+    text = source_of(TraceStore(empty), answers="toxic").try_answers("mail")
+
+    assert text == (
+        "feedback 'toxic' on traces of experiment 'support-bot'; whether this user may is not "
+        "tried, since there is no trace yet"
+    )
+
+
+@pytest.mark.parametrize(("answers", "stores"), [(None, True), (False, False)])
+def test_only_answers_of_the_page_are_stored(database, store, tmp_path, answers, stores):
+    scene = scene_over(database, store, tmp_path, answers=answers)
+
+    assert (store_of_answers(scene.context) is not None) is stores
+    scene.labeler = MemoryLabeler()
+    assert store_of_answers(scene.context) is None
 
 
 def test_without_the_setting_nothing_is_written(database, store, tmp_path):

@@ -4,6 +4,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from mlflow.entities import AssessmentError, AssessmentSource, Feedback
+from mlflow.tracing.client import TracingClient
 from pydantic import ValidationError
 
 from monitor.domain.errors import LabelsUnavailable, SettingRefused
@@ -61,6 +63,18 @@ def test_judges_other_names_and_overridden_values_are_no_labels(store):
     store.add("tr-1", MONDAY, assessments=others)
 
     assert answers(collect(store, "tr-1")) == {}
+
+
+def test_feedback_with_an_error_is_no_label(store):
+    store.add("tr-1", MONDAY, assessments=[said(True)])
+    source = AssessmentSource(source_type="HUMAN", source_id="someone")
+    failed = Feedback(name="toxic", error=AssessmentError("NO_PAGE"), source=source)
+    TracingClient(store.uri).log_assessment("tr-1", failed)
+
+    collected = collect(store, "tr-1")
+
+    assert answers(collected) == {"tr-1": Answer.POSITIVE}
+    assert collected.refused == ()
 
 
 def test_the_newest_value_of_a_person_counts_and_one_that_is_no_answer_is_refused(store):

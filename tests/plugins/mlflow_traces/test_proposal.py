@@ -82,6 +82,22 @@ def test_the_name_of_a_truth_says_which_one_is_flagged(store, name, positive):
     assert source(store).get("positive", True) is positive
 
 
+@pytest.mark.parametrize(("name", "positive"), [("is_spam", "1"), ("passed", "0")])
+def test_a_decision_of_0_and_1_is_recognized_by_its_name(store, name, positive):
+    fill(store, lambda number: {name: int(number % 5 == 0), "retries": number % 2})
+
+    found = source(store)
+
+    assert found["columns"]["predicted"] == f"outputs.{name}"
+    assert found["positive"] == positive
+
+
+def test_a_decision_of_0_alone_flags_1(store):
+    fill(store, lambda _: {"flagged": 0})
+
+    assert source(store)["positive"] == "1"
+
+
 def test_yes_means_not_flagged_where_the_name_is_of_what_is_right(store):
     fill(store, lambda number: {"is_safe": "no" if number % 5 == 0 else "yes"})
 

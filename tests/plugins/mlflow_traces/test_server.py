@@ -13,7 +13,7 @@ import httpx
 import pytest
 from mlflow import MlflowClient
 
-from monitor.domain.errors import SourceRefused, SourceUnavailable
+from monitor.domain.errors import DeliveryFailed, SourceRefused, SourceUnavailable
 from monitor.domain.model import Answer, Task, Window
 from monitor.plugins.mlflow_traces.labels import FeedbackLabeler
 from monitor.plugins.mlflow_traces.settings import FeedbackLabels
@@ -82,6 +82,16 @@ def test_a_server_that_goes_down_in_the_middle_of_a_read_is_tried_again(tmp_path
     assert len(first) == 10
 
 
+def grant(server, password, permission):
+    """Let `reader` do something with the experiment of the traces."""
+    given = {"username": "reader", "resource_type": "experiment", "resource_id": "1"}
+    address = f"{server.url}/api/3.0/mlflow/users/permissions"
+    with httpx.Client(auth=("root", password), trust_env=False, timeout=60) as root:
+        root.post(f"{address}/revoke", json=given)  # one that was not granted is refused
+        granted = root.post(f"{address}/grant", json={**given, "permission": permission})
+        granted.raise_for_status()
+
+
 @pytest.mark.slow
 def test_a_login_and_a_prefix_are_those_of_mlflows_own_client(tmp_path, monkeypatch):
     if find_spec("flask_wtf") is None:
@@ -101,6 +111,12 @@ def test_a_login_and_a_prefix_are_those_of_mlflows_own_client(tmp_path, monkeypa
         monkeypatch.setenv("MLFLOW_TRACKING_USERNAME", "reader")
         with pytest.raises(SourceRefused, match="the user needs permission READ there"):
             source.scan(WEEK, TWO, 9, "s")
+        grant(server, password, "READ")
+        assert source.scan(WEEK, TWO, 9, "s").size == 1
+        with pytest.raises(DeliveryFailed, match=r"\(source\.answers\) .* needs permission EDIT"):
+            source.try_answers("mail")
+        grant(server, password, "EDIT")
+        assert source.try_answers("mail") == "feedback 'mail' on traces of experiment 'support-bot'"
         monkeypatch.setenv("MLFLOW_TRACKING_USERNAME", "root")
 
         assert source.scan(WEEK, TWO, 9, "s").size == 1

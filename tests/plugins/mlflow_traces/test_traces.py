@@ -92,6 +92,33 @@ def test_pages_neither_hide_nor_repeat_traces_of_one_time(store, monkeypatch, si
     assert frame.bad_rows == {}
 
 
+@pytest.mark.parametrize(
+    ("sizes", "parts"),
+    [(["60", "60", "60"], [1, 1, 1]), (["60", "40", "1"], [2, 1]), (["500", "1"], [1, 1])],
+)
+def test_spans_are_read_in_parts_of_a_few_bytes(store, monkeypatch, sizes, parts):
+    monkeypatch.setattr("monitor.plugins.mlflow_traces.reading.PAGE_BYTES", 100)
+    for number, size in enumerate(sizes):
+        size_of = {"mlflow.trace.sizeBytes": size}
+        store.add(f"tr-{number}", MONDAY, spans=[scored(0.9)], metadata=size_of)
+
+    pages = [*source_of(store).reader.pages(WEEK, spans=True)]
+
+    assert [len(page) for page in pages] == parts
+    assert all(trace.data.spans for page in pages for trace in page)
+
+
+def test_a_trace_without_a_size_is_taken_for_a_large_one(store, monkeypatch):
+    monkeypatch.setattr("monitor.plugins.mlflow_traces.reading.PAGE_WITH_SPANS", 2)
+    for number in range(5):
+        size = {"mlflow.trace.sizeBytes": "unknown"} if number else {}
+        store.add(f"tr-{number}", MONDAY, spans=[scored(0.9)], metadata=size)
+
+    pages = source_of(store).reader.pages(WEEK, spans=True)
+
+    assert [len(page) for page in pages] == [2, 2, 1]
+
+
 def test_a_trace_deleted_since_has_left_the_predictions(store):
     for name in ("tr-1", "tr-2"):
         store.add(name, MONDAY, spans=[scored(0.9)])
@@ -209,6 +236,19 @@ def test_a_judge_without_any_verdict_is_named_with_the_assessments_that_exist(st
         "none of the 1 items of the window has assessments.toxic_judge by a model or code (judge). "
         "There are assessments.toxicity_judge; did you mean assessments.toxicity_judge?"
     )
+
+
+@pytest.mark.parametrize(
+    ("judge", "problem"),
+    [
+        ({"assessment": "j", "column": "assessments.j"}, "assessment: it names what column names"),
+        ({"assessment": 7}, r"assessment\n  Input should be a valid string"),
+        ({"assessment": ""}, r"assessment\n  String should have at least 1 character"),
+    ],
+)
+def test_a_judge_is_named_once_and_by_a_name(judge, problem):
+    with pytest.raises(ValueError, match=problem):
+        Judge.model_validate({**judge, "positive": "yes"})
 
 
 def test_a_segment_that_no_item_has_is_counted(store):
