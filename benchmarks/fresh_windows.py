@@ -36,6 +36,7 @@ from monitor.stats.core.draws import JointPosterior, draw
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.core.sampled_sizes import with_size_noise
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
+from monitor.stats.design.score_bands import LABELS_PER_CELL, affordable_bands
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import Evidence, log_threshold
 from monitor.stats.detection.half_space import Limit
@@ -83,8 +84,9 @@ class Process:
         cls, setting: str, judge: str, precision: float = PRECISION, *, bands: bool = False
     ) -> "Process":
         """Make score cells of either class, each cut by a verdict where there is a judge."""
-        parts = BANDS if bands else CELLS
         items, flagged, labels = map(int, setting.split())
+        verdicts = 1 if JUDGES[judge] is None else 2
+        parts = BANDS if bands else affordable_bands(*CELLS, labels // verdicts, LABELS_PER_CELL)
         missed = precision * flagged * (1 / RECALL - 1) / (items - flagged)
         spread = SPREADS.get(judge, 1.0)
         classes = zip((flagged, items - flagged), (precision, missed), parts, strict=True)
@@ -118,6 +120,11 @@ class Process:
         return _metrics(self.chance * self.rate, self.chance, self.is_flagged)
 
     @property
+    def score_cell(self) -> Whole | None:
+        """Score cell that verdicts cut each stratum from, where they cut cells."""
+        return self.cell if self.verdict[0] is not None and not self.bands else None
+
+    @property
     def of_judge(self) -> dict[str, float]:
         """TPR and FPR of the judge in the process."""
         yes = np.array([one is Verdict.YES for one in self.verdict])
@@ -139,7 +146,7 @@ class Process:
             return self._of_log(size, positive, rng), _metrics(positive, size, self.is_flagged)
         labeled = np.minimum(systematic_sizes(self.expected, rng.random()), size)
         answers = rng.hypergeometric(positive, size - positive, labeled)
-        counts = Counts(size, labeled, answers, self.is_flagged)
+        counts = Counts(size, labeled, answers, self.is_flagged, cell=self.score_cell)
         return counts, _metrics(positive, size, self.is_flagged)
 
     def _of_log(self, size: Whole, positive: Whole, rng: np.random.Generator) -> Counts:

@@ -335,7 +335,8 @@ def class_labels(
         own = np.where(items > 0, items_now * (each.size / np.maximum(items, 1)), now.size)
         columns = own, each.labeled, each.positive, each.is_flagged
         shares = CountedShares(each.size if each.rows is None else np.abs(each.rows), cells)
-        worth.append(class_counts(*columns, shares, rows=now.rows).over(each.group_effects))
+        plain = class_counts(*columns, shares, rows=now.rows, cell=cells)
+        worth.append(plain.over(each.group_effects))
     return EffectiveCounts(
         np.stack([each.positive for each in worth]), np.stack([each.labeled for each in worth])
     )

@@ -13,6 +13,7 @@ from monitor.domain.model import Stratum
 from monitor.domain.report import AnswersRow
 from monitor.stats.core.counts import Counts, completed
 from monitor.stats.design.label_groups import LabelGroups, group_effects
+from monitor.storage.results.past_counts import score_cells
 from monitor.storage.samples.frame_store import StratumTally
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ class Tally:
             is_flagged=[s.stratum.flagged for s in self.strata],
             rows=rows if len(rows) == len(self.strata) else None,
         )
+        if self.is_judged:
+            counts = replace(counts, cell=score_cells(self.frame))
         if self.groups is None:
             return counts
         return replace(counts, group_effects=group_effects(self.groups, counts))

@@ -33,7 +33,7 @@ from monitor.stats.estimation.grouped_cells import cell_weights
 from monitor.stats.history.change_point import pooling_steps
 from monitor.stats.history.run_length import RunLength
 from monitor.storage.labels.round_labels import RoundLabels, read_labels
-from monitor.storage.results.past_counts import read_past
+from monitor.storage.results.past_counts import read_past, score_cells
 from monitor.storage.rounds import round_store
 from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
@@ -78,7 +78,15 @@ def prospect_of(
         most=[part.available for part in frame.strata]
         if any(part.has_fewer for part in frame.strata)
         else None,
+        cell=cells_of(frame),
     )
+
+
+def cells_of(frame: Frame) -> NDArray[np.int64] | None:
+    """Return the score cell of each stratum, where verdicts cut score cells; else None."""
+    strata = [part.stratum for part in frame.strata]
+    is_judged = any(stratum.verdict is not None for stratum in strata)
+    return score_cells(strata) if is_judged else None
 
 
 def free_strata(

@@ -57,6 +57,9 @@ class Counts:
     group_effects
         Design effects of the flagged and of the passed labels, where items belong to groups
         (``design.label_groups``): estimates of the ``rate`` divide what labels are worth by them.
+    cell
+        Score cell, rising with the score, that each stratum is cut from where verdicts cut score
+        cells; None if none is cut.
 
     Examples
     --------
@@ -73,6 +76,7 @@ class Counts:
     is_flagged: Bools
     rows: Ints | None = None
     group_effects: tuple[float, float] = (1.0, 1.0)
+    cell: Ints | None = None
 
     @property
     def effects(self) -> Floats:
@@ -158,4 +162,4 @@ def completed(counts: Counts, missing: Ints, positive: Bools) -> Counts:
         is_flagged=counts.is_flagged,
         rows=counts.rows,
     )
-    return replace(full, group_effects=counts.group_effects)
+    return replace(full, group_effects=counts.group_effects, cell=counts.cell)

@@ -131,6 +131,7 @@ def cell_half_widths(
     positive: ArrayLike,
     *,
     z: float,
+    cell: Ints | None = None,
 ) -> dict[str, Floats]:
     """Half-widths of precision and recall, shape ``(...)``, that these answers would give.
 
@@ -139,12 +140,15 @@ def cell_half_widths(
     uncertain, a Beta-binomial number of positives among them (``rest_of_class``). 1 where a
     class with items has no answer. Sizes, classes and numbers of answers, which may be expected
     ones, have the shape ``(H,)``, the cells of a class in order of score; positives ``(..., H)``.
-    ``z`` is the standard errors in a half-width.
+    ``z`` is the standard errors in a half-width, ``cell`` as in ``cell_counts``.
     """
     items, n, y = (np.asarray(each, dtype=np.float64) for each in (size, labeled, positive))
     up = np.asarray(is_flagged, dtype=np.bool_)
     (hits, of_hits), (missed, of_missed) = (
-        _positives(items[members], n[members], y[..., members]) for members in (up, ~up)
+        _positives(
+            items[members], n[members], y[..., members], None if cell is None else cell[members]
+        )
+        for members in (up, ~up)
     )
     flagged, all_positive = float(items[up].sum()), hits + missed
     recall = hits / np.maximum(all_positive, 1e-9)
@@ -161,10 +165,12 @@ def cell_half_widths(
     }
 
 
-def _positives(size: Floats, labeled: Floats, positive: Floats) -> tuple[Floats, Floats]:
+def _positives(
+    size: Floats, labeled: Floats, positive: Floats, cell: Ints | None
+) -> tuple[Floats, Floats]:
     """Compute the expected positives of a class by its labels, and their variance, ``(...)``."""
     prior, unlabeled = prior_count(1), size - labeled
-    worth, by_chance = rest_of_class(unlabeled, labeled, positive)
+    worth, by_chance = rest_of_class(unlabeled, labeled, positive, cell=cell)
     items = float(unlabeled.sum())
     alpha = prior + worth.positive[..., 0]
     beta = prior + (worth.labeled - worth.positive)[..., 0]
@@ -205,7 +211,8 @@ class FutureWidths:
         n = np.asarray(labels, dtype=np.float64)
         answers = _answers(self.uniforms, n, self.rates)
         if self.problem.uniform is not None:
-            widths = cell_half_widths(size, up, n, answers, z=self.problem.z)
+            cell = self.problem.cell
+            widths = cell_half_widths(size, up, n, answers, z=self.problem.z, cell=cell)
             return {name: widths[name] for name in self.problem.coefficients}
         rate = (self.prior + answers) / np.maximum(2 * self.prior + n, 1e-9)
         unlabeled = 1 - n / np.maximum(size, 1)

@@ -5,8 +5,10 @@ answers. Its rate is the weighted one, :math:`\hat\pi = \sum_h W_h y_h/n_h` with
 :math:`W_h = N_h/\sum N`. What an interval needs besides is how many labels of a plain random
 sample know it as well.
 
-1. Neighbouring cells form groups of ten answers or more, by the numbers of answers alone. Within
-   group g the labels weigh about the same; with one rate in all its cells they are worth
+1. Neighbouring cells form groups of ten answers or more, by the numbers of answers alone. Where
+   verdicts cut the cells, a group also ends with its verdict if ``GROUP_OF_VERDICT`` answers are
+   on both sides. Within group g the labels weigh about the same; with one rate in all its cells
+   they are worth
 
    .. math:: K_g = \frac{(\sum_{h \in g} N_h)^2}{\sum_{h \in g} N_h^2/n_h}
 
@@ -64,6 +66,9 @@ GROUP = 10
 """Answers of a group at least. The variance within one needs a few; more would mix rates that
 differ and widen the interval."""
 
+GROUP_OF_VERDICT = 4
+"""Answers of a group at least that ends with its verdict (benchmarks/fresh_windows.py --few)."""
+
 PRIOR = 0.1
 """Answers of each kind that the class's prior is worth when V is estimated."""
 
@@ -79,6 +84,7 @@ def cell_counts(
     *,
     prior: float = PRIOR,
     spread: ArrayLike | None = None,
+    cell: Ints | None = None,
 ) -> EffectiveCounts:
     """Count the labels of a plain random sample that know one class's rate as well as its cells.
 
@@ -86,10 +92,11 @@ def cell_counts(
     like the answered ones of its group. Sizes have the shape ``(C,)``, in order of score, answers
     ``(..., C)``: of one round, or of many at once. ``shares`` is where verdicts cut score cells,
     ``prior`` the answers of each kind that the class's prior is worth when V is estimated,
-    ``spread`` the variance of the sizes where these were not counted (``sampled_sizes``).
+    ``spread`` the variance of the sizes where these were not counted (``sampled_sizes``), ``cell``
+    the score cell that verdicts cut each stratum from, ``(C,)``.
     """
     noise = ShareNoise.of(shares, size, spread)
-    worth, rate, _ = _plain_labels(_grouped(size, labeled, positive, noise), prior)
+    worth, rate, _ = _plain_labels(_grouped(size, labeled, positive, noise, cell), prior)
     return _of_one_stratum(worth, rate)
 
 
@@ -109,6 +116,7 @@ def rest_of_class(
     labeled: ArrayLike,
     positive: ArrayLike,
     spread: ArrayLike | None = None,
+    cell: Ints | None = None,
 ) -> RestOfClass:
     r"""Count what answers are worth for one class's unlabeled items; otherwise as ``cell_counts``.
 
@@ -131,7 +139,7 @@ def rest_of_class(
     noise = None
     if spread is not None:
         noise = ShareNoise.of(None, np.add(unlabeled, labeled), spread)
-    groups = _grouped(unlabeled, labeled, positive, noise)
+    groups = _grouped(unlabeled, labeled, positive, noise, cell)
     worth, rate, within = _plain_labels(groups, PRIOR)
     labels = np.maximum(worth, 1e-9)
     doubt = np.maximum(1 / labels - (1 - within) / max(groups.items, 1.0), 1 / MOST_LABELS)
@@ -149,13 +157,15 @@ class Unseen(NamedTuple):
     moves: float
 
 
-def unseen_answers(size: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> Unseen:
+def unseen_answers(
+    size: ArrayLike, labeled: ArrayLike, positive: ArrayLike, cell: Ints | None = None
+) -> Unseen:
     """Find how much of a class's variance V rests on answers that no group of cells has shown.
 
     That is the share of V that the prior makes up, 0 without an answer; and how far one label
     moves the class's rate in the group to which the prior adds most. Of one round, ``(C,)``.
     """
-    groups = _grouped(size, labeled, positive)
+    groups = _grouped(size, labeled, positive, cell=cell)
     weight, rate, worth = groups.weight, groups.rate, groups.worth
     doubted = _doubted(rate, worth, PRIOR)
     variance = float(_variance(groups, doubted))
@@ -167,20 +177,30 @@ def unseen_answers(size: ArrayLike, labeled: ArrayLike, positive: ArrayLike) -> 
     return Unseen(max(0.0, float(added.sum() / variance)), float(weight[most] / worth[most]))
 
 
-def groups_of_cells(labeled: ArrayLike, least: float = GROUP) -> Ints:
+def groups_of_cells(
+    labeled: ArrayLike, least: float = GROUP, cell: ArrayLike | None = None
+) -> Ints:
     """Group neighbouring cells until each group has enough answers, by their numbers alone.
 
     Group of each cell, 0, 1, ..., shape ``(..., C)`` as ``labeled``. The remainder joins the last.
+    ``cell`` is the score cell that each is cut from: where it does not rise, a verdict begins.
 
     >>> groups_of_cells([12, 4, 3, 5, 9, 2])
     array([0, 1, 1, 1, 2, 2])
+    >>> groups_of_cells([12, 4, 3, 5, 9, 2], cell=[0, 1, 2, 0, 1, 2])
+    array([0, 0, 0, 1, 1, 1])
     """
     n = np.asarray(labeled, dtype=np.float64)
-    labels_from = np.cumsum(n[..., ::-1], axis=-1)[..., ::-1]
+    scores = np.arange(n.shape[-1]) if cell is None else np.asarray(cell)
+    begins = np.diff(scores, prepend=-1) <= 0
+    verdict = np.cumsum(begins)
+    labels_from = np.cumsum(np.insert(n, n.shape[-1], 0, axis=-1)[..., ::-1], axis=-1)[..., ::-1]
+    remaining = labels_from[..., :-1] - labels_from[..., np.searchsorted(verdict, verdict, "right")]
     group = np.zeros(n.shape, dtype=np.int64)
     now, have = np.zeros(n.shape[:-1], dtype=np.int64), np.zeros(n.shape[:-1])
     for h in range(n.shape[-1]):
-        is_full = (have >= least) & (labels_from[..., h] >= least)
+        enough = GROUP_OF_VERDICT if begins[h] else least
+        is_full = (have >= enough) & (remaining[..., h] >= enough)
         now, have = now + is_full, np.where(is_full, 0.0, have) + n[..., h]
         group[..., h] = now
     return group
@@ -233,13 +253,14 @@ def _grouped(
     answers: ArrayLike,
     positives: ArrayLike,
     shares: ShareNoise | None = None,
+    cell: Ints | None = None,
 ) -> _Groups:
     size, labeled, positive, held = _checked(items, answers, positives)
     closed = None
     if shares is not None:
         n, y = np.broadcast_arrays(np.asarray(answers, float), np.asarray(positives, float))
         closed = np.divide(y, n, out=np.zeros(n.shape), where=n > 0)
-    group = groups_of_cells(labeled)
+    group = groups_of_cells(labeled, cell=None if cell is None else cell[held])
     shape = (*labeled.shape[:-1], int(group.max(initial=0)) + 1)
     index = group + shape[-1] * np.arange(math.prod(shape[:-1])).reshape(*shape[:-1], 1)
 

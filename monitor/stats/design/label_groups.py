@@ -169,7 +169,9 @@ class _ClassGroups:
         items = float(weight @ groups.labeled)
         rate = float(weight @ groups.positive) / max(items, 1.0)
         members = counts.is_flagged == flagged
-        worth = cell_counts(counts.size[members], counts.labeled[members], counts.positive[members])
+        cell = None if counts.cell is None else counts.cell[members]
+        columns = (each[members] for each in (counts.size, counts.labeled, counts.positive))
+        worth = cell_counts(*columns, cell=cell)
         variance = rate * (1 - rate) / max(float(worth.labeled[0]), 1.0)
         excess = _excess(groups, weight, 1 / max(items, 1.0), rate)
         effective = (

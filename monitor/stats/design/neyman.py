@@ -84,7 +84,8 @@ class AllocationProblem:
     ``doubt`` is d, in labels; ``cost`` is the cost of one label of each stratum, in any unit;
     ``share_by_size`` the share of the passed labels that is spread by size. ``uniform`` is u of
     the round where strata are score cells, whose labels are made whole by it (``cell_sizes``).
-    ``most`` is how many items of each can be labeled, ``low`` how many are at least.
+    ``most`` is how many items of each can be labeled, ``low`` how many are at least, ``cell`` the
+    score cell of each, where verdicts cut them.
     """
 
     size: Floats
@@ -97,6 +98,7 @@ class AllocationProblem:
     z: float
     share_by_size: float = 0.0
     uniform: float | None = None
+    cell: Ints | None = None
 
     @classmethod
     def of(cls, prospect: Prospect, level: float) -> tuple[AllocationProblem, tuple[Remark, ...]]:
@@ -121,6 +123,7 @@ class AllocationProblem:
             z=normal_quantile(level),
             share_by_size=prospect.share_by_size,
             uniform=prospect.uniform,
+            cell=prospect.cell,
         )
         return problem, notes
 

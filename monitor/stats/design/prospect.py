@@ -46,6 +46,8 @@ class Prospect:
         is.
     most
         Items of each stratum that can be labeled, where others have no outcome. None: all.
+    cell
+        Score cell that each stratum is cut from, where verdicts cut them. None: no one is cut.
     """
 
     size: Ints
@@ -56,6 +58,7 @@ class Prospect:
     uniform: float | None = None
     is_free: Bools | None = None
     most: Ints | None = None
+    cell: Ints | None = None
 
     def __post_init__(self) -> None:
         if self.size.ndim != 1 or not (
@@ -88,6 +91,7 @@ class Prospect:
         *,
         is_free: Bools | None = None,
         most: ArrayLike | None = None,
+        cell: Ints | None = None,
     ) -> Prospect:
         """Make a prospect of lists; the cost may be one number for all strata."""
         items, up = np.asarray(size, dtype=np.int64), np.asarray(is_flagged, dtype=np.bool_)
@@ -98,7 +102,7 @@ class Prospect:
         price = np.broadcast_to(price, items.shape)
         least = None if most is None else np.minimum(np.asarray(most, dtype=np.int64), items)
         whole = (share_by_size, uniform, is_free, least)
-        return cls(items, up, prior_rates, price, *whole)
+        return cls(items, up, prior_rates, price, *whole, cell)
 
     @property
     def available(self) -> Ints:
@@ -235,6 +239,7 @@ class Prospect:
             share_by_size=self.share_by_size,
             uniform=self.uniform,
             is_free=None if self.is_free is None else self.is_free[of],
+            cell=of,
         )
 
     @property

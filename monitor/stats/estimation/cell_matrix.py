@@ -47,12 +47,14 @@ def class_counts(
     *,
     prior: float = PRIOR,
     rows: Ints | None = None,
+    cell: Ints | None = None,
 ) -> EffectiveCounts:
     """Count the plain labels that the cells of each class are worth, flagged first, ``(..., 2)``.
 
     Sizes and classes have the shape ``(H,)``, the cells of a class in order of score; answers
     ``(..., H)``: of one round, or of many at once. ``shares`` is where verdicts cut score cells,
-    ``rows`` what the sizes were estimated from, if they were not counted.
+    ``rows`` what the sizes were estimated from, if they were not counted, ``cell`` the score cell
+    of each, where verdicts cut them.
     """
     items, n, y = np.asarray(size), np.asarray(labeled), np.asarray(positive)
     spread = size_variance(items, rows, of_window=False)
@@ -65,6 +67,7 @@ def class_counts(
             shares and shares.taken(members),
             prior=prior,
             spread=spread[members],
+            cell=None if cell is None else cell[members],
         )
         for members in (up, ~up)
     ]
@@ -128,7 +131,8 @@ def weighted_matrix(counts: Counts) -> Matrix:
 
     As ``scaled_matrix``, but a cell without answers is like the answered ones of its group.
     """
-    effective = class_counts(counts.size, counts.labeled, counts.positive, counts.is_flagged)
+    columns = counts.size, counts.labeled, counts.positive, counts.is_flagged
+    effective = class_counts(*columns, cell=counts.cell)
     return scaled_matrix(class_sizes(counts), effective.labeled, effective.positive, [True, False])
 
 
@@ -145,6 +149,7 @@ def plain_counts(counts: Counts, *, prior: float = PRIOR) -> Counts:
         counts.is_flagged,
         prior=prior,
         rows=counts.rows,
+        cell=counts.cell,
     )
     # Never more labels than items.
     share = np.minimum(1.0, size / np.maximum(effective.labeled, 1.0))
@@ -176,19 +181,21 @@ class _Rest(NamedTuple):
 class _CellArrays(NamedTuple):
     """One class's cells: sizes, labels and positives, ``(C,)`` each; and their design effect.
 
-    ``rows`` is None where the sizes were counted.
+    ``rows`` is None where the sizes were counted, ``cell`` where no verdict cuts score cells.
     """
 
     size: Floats
     labeled: Floats
     positive: Floats
     rows: Ints | None
+    cell: Ints | None
     effect: float
 
     def worth(self) -> EffectiveCounts:
         """Count the plain labels that know the rate of the class as well."""
         spread = size_variance(self.size, self.rows, of_window=False)
-        counts = cell_counts(self.size, self.labeled, self.positive, spread=spread)
+        columns = self.size, self.labeled, self.positive
+        counts = cell_counts(*columns, spread=spread, cell=self.cell)
         return counts.over(self.effect)
 
     def rest(self) -> RestOfClass:
@@ -196,7 +203,8 @@ class _CellArrays(NamedTuple):
         spread = None
         if self.rows is not None:
             spread = size_variance(self.size, self.rows, of_window=True)
-        return rest_of_class(self.size - self.labeled, self.labeled, self.positive, spread)
+        unlabeled = self.size - self.labeled
+        return rest_of_class(unlabeled, self.labeled, self.positive, spread, self.cell)
 
 
 def _classes(counts: Counts) -> list[_CellArrays]:
@@ -210,6 +218,7 @@ def _classes(counts: Counts) -> list[_CellArrays]:
             labeled[members],
             positive[members],
             None if counts.rows is None else counts.rows[members],
+            None if counts.cell is None else counts.cell[members],
             effect,
         )
         for members, effect in zip((up, ~up), counts.group_effects, strict=True)

@@ -161,11 +161,15 @@ class SmallCounts:
     @cached_property
     def _unseen(self) -> list[Unseen]:
         counts = self.counts
-        size, labeled, positive = counts.size, counts.labeled, counts.positive
-        classes = counts.is_flagged, ~counts.is_flagged
+        size, labeled, positive, cell = counts.size, counts.labeled, counts.positive, counts.cell
         return [
-            unseen_answers(size[members], labeled[members], positive[members])
-            for members in classes
+            unseen_answers(
+                size[members],
+                labeled[members],
+                positive[members],
+                None if cell is None else cell[members],
+            )
+            for members in (counts.is_flagged, ~counts.is_flagged)
         ]
 
     @cached_property

@@ -230,3 +230,15 @@ def test_limits_and_causes_outlast_a_judge_whose_verdicts_turned_round(sample):
     assert cause is not None
     assert cause.before[0] == pytest.approx(TRUE_PRECISION, abs=0.003)
     assert cause.change[0] == pytest.approx(0, abs=0.005)
+
+
+def test_few_labels_of_two_verdicts_know_precision_well_alone_and_pooled():
+    now = judged_round((0.95, 0.01), labels=4)  # 16 answers on flagged items, two groups
+
+    result, _ = closed([now, now], BY_CELLS)
+
+    alone, pooled = rows(result, "round")["precision"], rows(result)["precision"]
+    # One group of all would have the half-width of 16 plain labels, 0.21.
+    assert alone.high - alone.low < 2 * 0.14
+    assert pooled.high - pooled.low < 2 * 0.14
+    assert alone.low < TRUE_PRECISION < alone.high

@@ -20,6 +20,7 @@ UP = DESIGN.is_flagged
 RATES = np.clip(DESIGN.rate, 1e-9, 1 - 1e-9)
 KNOWN = PriorRates.of_rates(RATES)
 U = (np.arange(24) + 0.5) / 24
+CUT = np.array([0, 0, 1, 1])  # one score cell a class, cut by a verdict
 
 
 def test_cells_in_a_large_window_get_the_labels_of_the_closed_form():
@@ -76,6 +77,20 @@ def test_half_widths_are_those_of_the_draws():
 
     for name, half in drawn_widths(labeled, positive).items():
         assert widths[name] == pytest.approx(half, rel=0.04)
+
+
+def test_a_window_that_a_verdict_cuts_is_planned_by_the_groups_of_its_round():
+    size, rates = [40, 360, 9000, 600], [0.2, 0.95, 0.001, 0.05]
+    prior, up = PriorRates.of_rates(rates), [True, True, False, False]
+    columns = [Prospect.of(size, up, prior, uniform=0.5, cell=cell) for cell in (None, CUT)]
+
+    one_group, by_verdict = (allocate(each, margins={"precision": 0.12}).total for each in columns)
+
+    assert by_verdict < 0.8 * one_group
+    [half] = cell_half_widths(size, np.array(up), [6, 6, 6, 6], [[1, 6, 0, 0]], z=2, cell=CUT)[
+        "precision"
+    ]
+    assert half < cell_half_widths(size, np.array(up), [6, 6, 6, 6], [1, 6, 0, 0], z=2)["precision"]
 
 
 def test_nothing_is_known_of_a_class_without_answers():

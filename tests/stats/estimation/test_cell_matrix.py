@@ -76,6 +76,34 @@ def test_groups_follow_the_numbers_of_answers_and_have_ten_at_least():
     assert groups_of_cells([0, 3, 2]).tolist() == [0, 0, 0]
 
 
+def test_a_group_ends_with_its_verdict_where_both_sides_have_answers_enough():
+    two_verdicts = np.array([0, 1, 2, 0, 1, 2])
+
+    enough = groups_of_cells([3, 2, 1, 2, 2, 2], cell=two_verdicts)
+    too_few = groups_of_cells([6, 5, 4, 1, 1, 1], cell=two_verdicts)
+    first_silent = groups_of_cells([0, 0, 0, 9, 9, 9], cell=two_verdicts)
+
+    assert enough.tolist() == [0, 0, 0, 1, 1, 1]
+    assert too_few.tolist() == [0, 0, 0, 0, 0, 0]
+    assert first_silent.tolist() == [0, 0, 0, 0, 0, 0]
+
+
+def test_two_verdicts_of_one_cell_are_worth_two_strata_of_plain_labels():
+    size, n, y = np.array([60.0, 340.0]), np.array([8, 9]), np.array([2, 9])
+
+    result = cell_counts(size, n, y, cell=np.array([0, 0]))
+
+    weight, prior = size / size.sum(), PRIOR / n.sum()
+    rate = (y / n + prior) / (1 + 2 * prior)
+    variance = weight**2 @ (rate * (1 - rate) / (n - 1))
+    # Items of the two verdicts are a draw too (Cochran 1977, section 12.2).
+    variance += (weight @ rate**2 - (weight @ rate) ** 2) / (size.sum() - 1)
+    mean = weight @ rate
+    expected = mean * (1 - mean) * n.sum() / (n.sum() - 1) / variance
+    assert result.labeled[0] == pytest.approx(expected)
+    assert result.labeled[0] > 2 * cell_counts(size, n, y).labeled[0]
+
+
 def test_a_cell_without_answers_is_like_its_group():
     found = cell_counts([500, 100, 200], [30, 0, 12], [3, 0, 6])
     alike = cell_counts([500, 300], [30, 12], [3, 6])
