@@ -31,6 +31,7 @@ from monitor.config.model import Config
 from monitor.domain.model import Answer
 from monitor.domain.people import Role
 from monitor.domain.ports import Clock, Labeler
+from monitor.domain.round import Round, round_name
 from monitor.domain.settings import MonitorSettings
 from monitor.domain.slots import newest_slot
 from monitor.domain.state import RoundState
@@ -48,7 +49,6 @@ from monitor.storage.database import Database
 from monitor.storage.labels import label_store
 from monitor.storage.pages.page_tables import page_answers, page_rounds, page_tasks
 from monitor.storage.rounds import round_store
-from monitor.storage.rounds.round_store import Round, round_name
 from monitor.storage.tables import effects, items, monitors, rounds
 from monitor.testing import MemorySource
 from monitor.wiring import build

@@ -24,13 +24,13 @@ from sqlalchemy import (
 
 from benchmarks.many_monitors import HEAD
 from monitor.domain.model import Answer
+from monitor.domain.round import Round
 from monitor.domain.settings import MonitorSettings
 from monitor.domain.slots import newest_slot
 from monitor.rounds import run
 from monitor.rounds.context import MonitorContext
 from monitor.storage.database import Database
 from monitor.storage.rounds import round_store
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.tables import (
     alerts,
     effects,

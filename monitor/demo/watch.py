@@ -15,12 +15,12 @@ from monitor.domain.errors import MonitorError
 from monitor.domain.model import LOG, Effect
 from monitor.domain.notice import Notice
 from monitor.domain.report import EstimateRow, find_row
+from monitor.domain.round import Round
 from monitor.rounds.delivery import deliver
 from monitor.rounds.run import backfill
 from monitor.stats.core.counts import Interval
 from monitor.storage import schema
 from monitor.storage.results import estimate_store, evidence_store
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.tables import store
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from monitor.domain.challenger import ChallengerRow
 from monitor.domain.class_report import ClassReport
 from monitor.domain.curve_rows import CurvesRow
 from monitor.domain.judge import JudgeRow
-from monitor.domain.model import Window
+from monitor.domain.round import Round
 from monitor.domain.setting_types import Ends, Report
 
 
@@ -596,26 +596,18 @@ class NextRoundRow(Report):
 
 @dataclass(frozen=True, slots=True)
 class RoundPage:
-    """One version of a round, with its report once it has closed.
+    """A round, and the report of one of its versions once it has closed.
 
     ``version`` is 0 before the first estimate; ``drawn`` are then the strata that labels were asked
     of, ``provisional`` is what it shows. ``bad_rows`` counts rows left out, by reason, ``notes``
     the irregular rows that count.
     """
 
-    monitor: str
-    round: int
-    slot: datetime
-    window: Window
-    state: str
-    reason: str | None
+    round: Round
     version: int
-    latest_version: int
+    report: RoundReport | None
     restated: Sequence[RestatedRow]
     restated_since: Sequence[int]
-    partial: bool
-    snapshot: str | None
-    report: RoundReport | None
     drawn: Sequence[StratumRow]
     provisional: ProvisionalRow | None
     classes: ClassReport | None
@@ -623,4 +615,3 @@ class RoundPage:
     bad_rows: Mapping[str, int]
     notes: Mapping[str, int]
     events: Sequence[Mapping[str, Any]]
-    settings: Mapping[str, Any]

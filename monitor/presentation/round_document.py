@@ -144,23 +144,24 @@ def next_round_section(report: RoundReport) -> Section:
 
 def head_lines(page: RoundPage) -> Iterator[str]:
     """Describe which round it is, its window, its version, and any irregular rows."""
-    partial = ", partial" if page.partial else ""
+    round_, window = page.round, page.round.window
+    partial = ", partial" if round_.partial else ""
     yield (
-        f"{page.monitor}, round {page.round}: {page.state}{partial}, due "
-        f"{minute_text(page.slot)} UTC"
+        f"{round_.monitor}, round {round_.number}: {round_.state}{partial}, due "
+        f"{minute_text(round_.slot)} UTC"
     )
-    yield f"window {minute_text(page.window.start)} to {minute_text(page.window.end)} UTC"
-    if page.snapshot:
-        yield f"drawn from snapshot {page.snapshot} of the predictions"
+    yield f"window {minute_text(window.start)} to {minute_text(window.end)} UTC"
+    if round_.snapshot:
+        yield f"drawn from snapshot {round_.snapshot} of the predictions"
     if page.version:
         program = page.report.program if page.report is not None else None
         by = f", computed by {program}" if program else ""
-        yield f"version {page.version} of {page.latest_version}{by}"
+        yield f"version {page.version} of {round_.estimated_version}{by}"
     yield from map(restated_text, page.restated)
     if page.restated_since:
-        yield restated_since_text(page.version, page.latest_version)
-    if page.reason:
-        yield f"reason: {page.reason}"
+        yield restated_since_text(page.version, round_.estimated_version)
+    if round_.reason:
+        yield f"reason: {round_.reason}"
     for reason, count in page.bad_rows.items():
         yield f"left out: {count} {reason}"
     for reason, count in page.notes.items():

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import InputRefused
+from monitor.domain.round import Round
 from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import NOT_ESTIMABLE, difference_text, interval_text, percent_text
 from monitor.presentation.reasons import undefined_reason
@@ -19,7 +20,6 @@ from monitor.rounds.forecast.compare import Compared, at_threshold, labeled_ids,
 from monitor.rounds.round_page import find_round
 from monitor.stats.core.counts import Interval
 from monitor.stats.estimation.paired import PairedMetric
-from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

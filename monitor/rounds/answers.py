@@ -24,8 +24,8 @@ from monitor.storage.rounds import round_store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from monitor.domain.round import Round
     from monitor.storage.database import Database
-    from monitor.storage.rounds.round_store import Round
 
 _PAGE = "page"  # The labeler whose answers go back; others read labels from somewhere
 _BOOLEAN = {Answer.POSITIVE: True, Answer.NEGATIVE: False}

@@ -21,6 +21,7 @@ from monitor.domain.errors import (
 from monitor.domain.label_parts import AssignedLabeler
 from monitor.domain.model import Frame, Refusal
 from monitor.domain.ports import Labeler, ReadsTruth, at_snapshot
+from monitor.domain.round import Round
 from monitor.presentation.labels import (
     changed_since_draw_sentence,
     counted_before_sentence,
@@ -33,7 +34,6 @@ from monitor.presentation.windows import changed_sentence
 from monitor.rounds.context import MonitorContext
 from monitor.storage.labels import census_store
 from monitor.storage.rounds import round_store
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from monitor.domain.block import Block
 from monitor.domain.class_report import AverageRow, ClassReport, ClassRow
 from monitor.domain.model import MLFLOW, EffectKind
+from monitor.domain.round import Round
 from monitor.domain.state import ENDED, RoundState
 from monitor.presentation.classes import NO_MONITOR, NO_ROUND, ended_text
 from monitor.rounds.context import MonitorContext
@@ -28,7 +29,6 @@ from monitor.storage.outbox import effect_store
 from monitor.storage.outbox.effect_store import NewEffect
 from monitor.storage.results import class_store
 from monitor.storage.results.class_store import ClassVersion
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from monitor.domain.label_parts import (
 )
 from monitor.domain.labels import evidence_label
 from monitor.domain.model import Answer
+from monitor.domain.round import Round
 from monitor.domain.state import RoundState
 from monitor.domain.time_limit import T
 from monitor.presentation import labels as label_texts
@@ -35,7 +36,6 @@ from monitor.storage.labels.round_labels import RoundLabels, read_labels
 from monitor.storage.results.concern_store import UNCHECKED, UNLABELED
 from monitor.storage.rounds import round_claims, round_store, round_transitions
 from monitor.storage.rounds.round_claims import Claim
-from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from datetime import datetime

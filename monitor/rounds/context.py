@@ -17,9 +17,9 @@ from monitor.domain.state import RoundState
 T = TypeVar("T")
 
 if TYPE_CHECKING:
+    from monitor.domain.round import Round
     from monitor.storage.database import Database
     from monitor.storage.results.class_store import ClassVersion
-    from monitor.storage.rounds.round_store import Round
 
 SHORTEST = timedelta(hours=6)  # Somebody has to notice it and fix it
 SOONEST, LATEST = timedelta(minutes=1), timedelta(minutes=15)  # Between two scans

@@ -22,6 +22,7 @@ from monitor.domain.errors import DeliveryBroke, DeliveryFailed
 from monitor.domain.model import LOG, MLFLOW, Effect, EffectKind
 from monitor.domain.notice import Notice
 from monitor.domain.ports import AlertKeeper, Clock, EffectHandler
+from monitor.domain.round import Round
 from monitor.presentation import delivery
 from monitor.rounds.reporting.enqueue import add_notice, names_of, notice_id, notice_of
 from monitor.storage.database import Database
@@ -29,7 +30,6 @@ from monitor.storage.outbox import effect_admin, effect_store
 from monitor.storage.outbox.effect_store import LONGEST_WAIT, LONGEST_WAIT_IF_DEAD, Head, Turn
 from monitor.storage.results import alert_store
 from monitor.storage.rounds import round_store
-from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.label_parts import parts_of
 from monitor.domain.report import ProvisionalRow
+from monitor.domain.round import Round
 from monitor.domain.settings import LimitSide
 from monitor.domain.state import RoundState
 from monitor.presentation.estimates import provisional_line
@@ -18,7 +19,6 @@ from monitor.rounds.context import gives_up_at
 from monitor.storage.overview import many_rounds
 from monitor.storage.overview.many_rounds import RoundProgress
 from monitor.storage.rounds import round_store
-from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

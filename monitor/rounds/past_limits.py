@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import keeps
 from monitor.domain.report import Attention, EstimateRow, find_row
+from monitor.domain.round import Round
 from monitor.domain.settings import LimitSide, MonitorSettings
 from monitor.presentation.status import retrospective_line
 from monitor.rounds.context import MonitorContext
 from monitor.storage.results import concern_store, estimate_store
 from monitor.storage.rounds import round_store
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:

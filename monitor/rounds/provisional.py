@@ -15,6 +15,7 @@ from monitor.domain.crashpoint import outside
 from monitor.domain.label_parts import column_classes, maturity_of, parts_of
 from monitor.domain.ports import ReadsTruth
 from monitor.domain.report import ProvisionalMetric, ProvisionalRow
+from monitor.domain.round import Round
 from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState
 from monitor.presentation import estimates
@@ -41,7 +42,6 @@ from monitor.storage.labels.provisional_store import DatedScore, PositiveCount
 from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.rounds import round_claims, round_store
 from monitor.storage.rounds.round_claims import Claim
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples.frame_store import StratumTally
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ from monitor.domain.errors import InputRefused, TryLater
 from monitor.domain.label_parts import with_columns_of
 from monitor.domain.model import Collected, LabelEvent, Refusal, Task
 from monitor.domain.report import EstimateRow
+from monitor.domain.round import Round
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import restated_reason
 from monitor.presentation.restatements import (
@@ -59,7 +60,6 @@ from monitor.storage.results import estimate_store, restatement_store
 from monitor.storage.results.restatement_store import read_restated
 from monitor.storage.rounds import round_store, round_transitions
 from monitor.storage.rounds.round_claims import Claim
-from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

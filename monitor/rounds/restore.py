@@ -15,6 +15,7 @@ from monitor.domain.alerting import AlertState
 from monitor.domain.model import ShownRun
 from monitor.domain.ports import RoundRuns
 from monitor.domain.report import AlertRow
+from monitor.domain.round import Round
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import behind_text, lost_reason
 from monitor.rounds.context import MonitorContext
@@ -22,7 +23,6 @@ from monitor.rounds.opening.due import free_window, number_of
 from monitor.rounds.reporting.enqueue import forgotten_notice, notify
 from monitor.storage.results import alert_store, concern_store
 from monitor.storage.rounds import round_store, round_transitions
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.schema import store_id
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from monitor.domain.class_report import ClassOverview, ClassReport
 from monitor.domain.errors import InputRefused
 from monitor.domain.report import EstimateRow, RoundPage, RoundReport
+from monitor.domain.round import Round
 from monitor.domain.settings import Change, MonitorSettings
 from monitor.domain.state import RoundState
 from monitor.presentation import rounds
@@ -24,7 +25,6 @@ from monitor.storage.results import class_store, concern_store, report_store
 from monitor.storage.results.restatement_store import restated_themselves
 from monitor.storage.rounds import round_lists, round_store, round_transitions
 from monitor.storage.rounds.round_lists import ListQuery
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
@@ -45,12 +45,11 @@ def read_page(connection: Connection, monitor: str, number: int, version: int | 
     else:
         drawn, concerns = [], report.concerns
     return RoundPage(
-        round=round_.number,
+        round=round_,
         version=version,
-        latest_version=round_.estimated_version,
+        report=report,
         restated=[row for row in restated if row.version <= version],
         restated_since=[row.version for row in restated if row.version > version],
-        report=report,
         drawn=band_rows(drawn, round_.settings.sample),
         provisional=provisional_store.newest_rows(connection, [round_.id]).get(round_.id),
         classes=report_with_classes(connection, round_),
@@ -58,12 +57,7 @@ def read_page(connection: Connection, monitor: str, number: int, version: int | 
         bad_rows=_issues(issues, are_bad=True),
         notes=_issues(issues, are_bad=False),
         events=round_transitions.read_events(connection, round_.id),
-        settings=round_.settings.model_dump(mode="json"),
-        **{name: getattr(round_, name) for name in _SAME},
     )
-
-
-_SAME = "monitor", "slot", "window", "state", "reason", "partial", "snapshot"
 
 
 def read_report(

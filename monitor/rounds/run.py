@@ -11,6 +11,7 @@ from operator import itemgetter
 import structlog
 
 from monitor.domain.errors import InputRefused, MonitorError, StoppedByBug, TryLater
+from monitor.domain.round import Round
 from monitor.domain.slots import slots_of_windows, window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import DRAW_INTERRUPTED
@@ -30,7 +31,6 @@ from monitor.storage.labels.label_store import UnsentRounds
 from monitor.storage.results.class_store import ClassVersion
 from monitor.storage.rounds import round_claims, round_store, round_transitions
 from monitor.storage.rounds.round_claims import Claim
-from monitor.storage.rounds.round_store import Round
 
 log = structlog.get_logger("monitor.rounds")
 

@@ -21,6 +21,7 @@ from monitor.domain.report import (
     RestatedRow,
     Status,
 )
+from monitor.domain.round import Round
 from monitor.domain.settings import MonitorSettings
 from monitor.domain.slots import newest_slot, next_slot
 from monitor.domain.state import RoundState
@@ -47,7 +48,6 @@ from monitor.storage.outbox import effect_admin, effect_store
 from monitor.storage.overview import attention_store, many_rounds
 from monitor.storage.overview.many_rounds import MonitorRounds
 from monitor.storage.results import alert_store, concern_store
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.alerting import AlertState, StoredAlert
+from monitor.domain.round import Round
 from monitor.domain.state import RoundState
 from monitor.presentation.alerts import early_text
 from monitor.presentation.moves import corrected_reason
@@ -56,7 +57,6 @@ from monitor.storage.results import (
 from monitor.storage.results.past_counts import write_packed
 from monitor.storage.rounds import round_claims, round_transitions
 from monitor.storage.rounds.round_claims import Claim
-from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -7,6 +7,8 @@ import pytest
 from monitor.cli.views.rounds_page import echo_round, page_json
 from monitor.domain.model import Window
 from monitor.domain.report import RoundPage, SegmentSearchRow, WorseSegmentRow
+from monitor.domain.round import Round
+from monitor.domain.state import RoundState
 from monitor.presentation.numbers import capital
 from monitor.presentation.round_document import (
     drawn_section,
@@ -17,6 +19,7 @@ from monitor.presentation.section import SectionKind
 from monitor.presentation.segments import search_tables
 from monitor.tracking.describe import describe
 from tests.report.test_html import page_of, whole
+from tests.rounds.scene import settings
 from tests.tracking.reports import strata
 
 TITLES = [
@@ -31,21 +34,26 @@ TITLES = [
 
 
 def page(report, **changes):
-    window = Window(whole(12).window_start, whole(12).window_end)
+    of_report = whole(12)
+    round_ = Round(
+        id=1,
+        monitor="mail-travel",
+        monitor_id=1,
+        number=12,
+        slot=of_report.slot,
+        window=Window(of_report.window_start, of_report.window_end),
+        state=RoundState.CLOSED,
+        settings=settings(),
+        seed="0",
+        opened_at=of_report.slot,
+        version=1,
+    )
     shown: dict[str, Any] = {
-        **dict.fromkeys(("reason", "snapshot", "provisional", "classes")),
+        **dict.fromkeys(("provisional", "classes")),
         **{name: [] for name in ("restated", "restated_since", "drawn", "concerns", "events")},
-        **{name: {} for name in ("bad_rows", "notes", "settings")},
-        "monitor": "mail-travel",
-        "round": 12,
-        "slot": whole(12).slot,
-        "window": window,
-        "state": "closed",
-        "version": 1,
-        "latest_version": 1,
-        "partial": False,
+        **{name: {} for name in ("bad_rows", "notes")},
     }
-    return RoundPage(**(shown | {"report": report} | changes))
+    return RoundPage(**(shown | {"round": round_, "version": 1, "report": report} | changes))
 
 
 def terminal(report, capsys):
@@ -84,7 +92,7 @@ def test_each_reader_has_every_section_in_order_with_its_tables_and_lines(reader
 
 
 def test_a_round_that_is_only_drawn_shows_what_it_asks_and_counts_nothing():
-    drawn = page(None, version=0, state="labeling", drawn=strata(), concerns=["nobody answers"])
+    drawn = page(None, version=0, drawn=strata(), concerns=["nobody answers"])
 
     attention, counts = page_sections(drawn)
 

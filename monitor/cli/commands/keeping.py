@@ -26,10 +26,10 @@ from monitor.presentation.numbers import plural
 if TYPE_CHECKING:
     from monitor.domain.ports import Labeler
     from monitor.domain.report import AlertRow
+    from monitor.domain.round import Round
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.labels.collect import ForgottenItem
     from monitor.rounds.restore import RestoredRounds
-    from monitor.storage.rounds.round_store import Round
     from monitor.wiring import Application
 
 OUT_OF_REACH = (

@@ -28,9 +28,10 @@ from monitor.domain.errors import InputRefused, MonitorError, SourceRefused
 from monitor.domain.state import RoundState
 
 if TYPE_CHECKING:
+    from monitor.domain.round import Round
     from monitor.rounds.context import MonitorContext
     from monitor.service.loop import Pass
-    from monitor.storage.rounds.round_store import Round, RoundVersion
+    from monitor.storage.rounds.round_store import RoundVersion
     from monitor.wiring import Application
 
 

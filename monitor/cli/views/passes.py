@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from monitor.domain.ports import Labeler
+    from monitor.domain.round import Round
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.open_rounds import OpenRound
     from monitor.service.loop import Pass
-    from monitor.storage.rounds.round_store import Round, RoundVersion
+    from monitor.storage.rounds.round_store import RoundVersion
     from monitor.wiring import Application
 
 WAITING = frozenset({RoundState.OPEN, RoundState.LABELING})

@@ -25,6 +25,7 @@ from monitor.presentation.table import table_lines
 
 if TYPE_CHECKING:
     from monitor.domain.report import RoundPage
+    from monitor.domain.round import Round
     from monitor.rounds.round_page import ListedRounds, Row
 
 HEAD = ["due (UTC)", "round", "state"]
@@ -55,17 +56,30 @@ def echo_round(page: RoundPage) -> None:
 
 def page_json(page: RoundPage) -> dict[str, Any]:
     """Give a round's page to a program."""
-    report = page.report
-    shared = ("monitor", "round", "slot", "state", "reason", "version", "latest_version")
-    more = ("partial", "snapshot", "restated_since", "concerns", "bad_rows")
+    plain = ("version", "restated_since", "concerns", "bad_rows", "notes", "events")
     return {
-        **{name: getattr(page, name) for name in (*shared, *more, "notes", "events", "settings")},
-        "window": [page.window.start, page.window.end],
+        **_of_round(page.round),
+        "latest_version": page.round.estimated_version,
+        "snapshot": page.round.snapshot,
+        "settings": page.round.settings.model_dump(mode="json"),
+        **{name: getattr(page, name) for name in plain},
         "restated": [row.model_dump() for row in page.restated],
         "provisional": page.provisional and page.provisional.model_dump(),
         "strata": [row.model_dump() | _UNCOUNTED for row in page.drawn],
         "classes": page.classes and page.classes.model_dump(),
-        **_report_json(report),
+        **_report_json(page.report),
+    }
+
+
+def _of_round(round_: Round) -> dict[str, Any]:
+    return {
+        "monitor": round_.monitor,
+        "round": round_.number,
+        "slot": round_.slot,
+        "window": [round_.window.start, round_.window.end],
+        "state": round_.state,
+        "partial": round_.partial,
+        "reason": round_.reason,
     }
 
 
@@ -108,15 +122,9 @@ def round_json(row: Row) -> dict[str, Any]:
     """Return a round for programs."""
     round_ = row.round
     return {
-        "monitor": round_.monitor,
-        "round": round_.number,
-        "slot": round_.slot,
-        "window": [round_.window.start, round_.window.end],
-        "state": round_.state,
+        **_of_round(round_),
         "version": round_.estimated_version,
         "restated": row.restated,
-        "partial": round_.partial,
-        "reason": round_.reason,
         "history": round_.history_id,
         "begins": [
             {"what": change.begins, "settings": [*map(difference_text, change.differences)]}

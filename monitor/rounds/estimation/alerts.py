@@ -25,6 +25,7 @@ from monitor.domain.alerting import (
     next_reading,
     reaches,
 )
+from monitor.domain.round import Round
 from monitor.presentation.alerts import LIMIT_CHANGED, ended_by_round
 from monitor.presentation.notices import disputed_sentence
 from monitor.rounds.estimation.types import (
@@ -41,7 +42,6 @@ from monitor.stats.estimation.missing import point_range
 from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.results import alert_store, concern_store, evidence_store
 from monitor.storage.rounds import round_store
-from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

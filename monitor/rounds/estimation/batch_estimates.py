@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from monitor.domain.report import ReportedEstimate
+from monitor.domain.round import Round
 from monitor.domain.settings import Pooling
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation.estimate import estimate_round
@@ -22,7 +23,6 @@ from monitor.rounds.estimation.label_errors import arrived_shares, provisional_n
 from monitor.rounds.estimation.tally import Completed, Counted
 from monitor.rounds.estimation.types import Estimates, HistoryBatch, Member, RoundEstimate
 from monitor.storage.results import estimate_store
-from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

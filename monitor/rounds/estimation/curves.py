@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from monitor.domain.round import Round
 from monitor.domain.sample_settings import Sample
 from monitor.stats.core.sample import LabeledSample, ScoredSample
 from monitor.stats.estimation.grouped_cells import grouped_cells
 from monitor.storage.labels.round_labels import RoundLabels
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples.frame_store import StratumTally
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from scipy import special
 
 from monitor.domain.label_parts import checks_of, parts_of
 from monitor.domain.report import CheckRow, DecidingRow, NoticeRow, ReportedEstimate
+from monitor.domain.round import Round
 from monitor.domain.setting_types import Ends
 from monitor.domain.settings import CREDIBLE_LEVEL, RoundSettings
 from monitor.presentation.estimates import still_provisional_sentence
@@ -26,7 +27,6 @@ from monitor.stats.labels.label_error import METHOD, corrected_estimates
 from monitor.storage.labels.check_store import CheckCounts, Checked
 from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.results.part_store import PastCounts
-from monitor.storage.rounds.round_store import Round
 
 CHECKS = "checks"
 """Name of these counts in the store."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.label_parts import checks_of
 from monitor.domain.labels import corrected_evidence_label, evidence_label
+from monitor.domain.round import Round
 from monitor.domain.state import RoundState
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation.groups import in_groups, label_groups, past_labels_of_groups
@@ -21,7 +22,6 @@ from monitor.storage.results.part_store import PastCounts
 from monitor.storage.results.past_counts import PastRound, read_past
 from monitor.storage.results.restatement_store import RestatedVersion, read_restated
 from monitor.storage.rounds import round_store
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:

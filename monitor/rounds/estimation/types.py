@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from monitor.domain.alerting import LimitReading, StoredAlert
 from monitor.domain.report import NoticeRow, RecoveryRow, ReportedEstimate
+from monitor.domain.round import Round
 from monitor.domain.settings import LimitSide
 from monitor.rounds.estimation.label_errors import CheckedLabels
 from monitor.rounds.estimation.tally import Counted, Tally
@@ -16,7 +17,6 @@ from monitor.stats.labels.audit import ClassAudits
 from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.results.past_counts import PastRound
 from monitor.storage.results.restatement_store import RestatedVersion
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples.frame_store import History
 
 Side: TypeAlias = tuple[str, str]  # A watched metric and the side of its limit

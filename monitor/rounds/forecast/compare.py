@@ -12,6 +12,7 @@ import numpy as np
 from monitor.domain.errors import InputRefused
 from monitor.domain.implausible_scores import percent_fault
 from monitor.domain.report import find_row
+from monitor.domain.round import Round
 from monitor.domain.values import rounded_below
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample, scored_sample
 from monitor.stats.core.counts import Interval
@@ -19,7 +20,6 @@ from monitor.stats.core.sample import LabeledSample
 from monitor.stats.estimation.paired import Comparison, PairedMetric, compare, compare_threshold
 from monitor.storage.labels.round_labels import RoundLabels, read_labels
 from monitor.storage.results.estimate_store import read_estimates
-from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

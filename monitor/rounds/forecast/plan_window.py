@@ -17,6 +17,7 @@ from monitor.domain.errors import InputRefused, SourceRefused
 from monitor.domain.label_parts import checks_of
 from monitor.domain.model import Window
 from monitor.domain.report import find_row
+from monitor.domain.round import Round
 from monitor.domain.slots import newest_slot, next_slot, slots_after, window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.forecasts import PLAN_SOURCES, earlier_rounds_text
@@ -33,7 +34,6 @@ from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.power import DROP, WITHIN, AlertPower, alert_power, assumed_limits
 from monitor.storage.results import estimate_store, report_store
 from monitor.storage.rounds import round_store
-from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

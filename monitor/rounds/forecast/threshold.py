@@ -11,6 +11,7 @@ import numpy as np
 from monitor.domain.curve_rows import FEWEST_FOR_CURVES
 from monitor.domain.errors import InputRefused
 from monitor.domain.model import Stratum
+from monitor.domain.round import Round
 from monitor.rounds.estimation.curves import NoCurves, pooled_sample
 from monitor.rounds.estimation.label_errors import has_most_labels
 from monitor.stats.core.counts import Interval
@@ -20,7 +21,6 @@ from monitor.stats.curves.thresholds import ScoreStrata
 from monitor.stats.estimation.paired import compare_threshold
 from monitor.storage.labels.round_labels import RoundLabels, read_all_labels
 from monitor.storage.rounds import round_store
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples.frame_store import StratumTally
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from monitor.domain.crashpoint import outside
 from monitor.domain.errors import MonitorError, StoppedByBug, TryLater, gravest_of
 from monitor.domain.model import Collected, Task
 from monitor.domain.ports import AsksQuestion, Clock, Labeler, Source
+from monitor.domain.round import Round
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import forgotten_item_reason
 from monitor.rounds.answers import enqueue_forgotten
@@ -23,7 +24,6 @@ from monitor.storage.labels.round_labels import read_labels
 from monitor.storage.pages import page_store
 from monitor.storage.rounds import round_claims, round_store, round_transitions
 from monitor.storage.rounds.round_claims import Claim
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import payload_store
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from monitor.domain.errors import MonitorError, StoppedByBug, StoreUnavailable, 
 from monitor.domain.label_parts import ALL, AssignedLabeler
 from monitor.domain.model import Collected, Refusal, Task
 from monitor.domain.ports import Labeler, Watchable
+from monitor.domain.round import Round
 from monitor.presentation.labels import refused_line, same_person_reason
 from monitor.rounds.censuses import Recounts, recounted
 from monitor.rounds.context import MonitorContext
@@ -33,7 +34,6 @@ from monitor.storage.labels.label_notes import (
 )
 from monitor.storage.results import concern_store
 from monitor.storage.rounds import round_store
-from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from datetime import datetime

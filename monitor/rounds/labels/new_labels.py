@@ -13,6 +13,7 @@ from monitor.domain.errors import InputRefused
 from monitor.domain.label_parts import AssignedLabeler
 from monitor.domain.labels import Statement, current_answers
 from monitor.domain.model import Answer, Collected, LabelEvent, LabelKind, Refusal, Task
+from monitor.domain.round import Round
 from monitor.presentation.restatements import not_an_annotator_text
 from monitor.rounds.censuses import Recounts, changed_censuses
 from monitor.rounds.context import MonitorContext
@@ -21,7 +22,6 @@ from monitor.rounds.labels.endpoints import without_same_person
 from monitor.rounds.labels.lost_rows import without_lost_rows
 from monitor.storage.labels import label_store
 from monitor.storage.labels.round_labels import RoundLabels
-from monitor.storage.rounds.round_store import Round
 
 _FROM_FILES = "files"
 """Whose labels these are, whoever labeled the round: a labeler that brings all that stands with it

@@ -15,6 +15,7 @@ from monitor.domain.block import seed_of
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import ConfigRefused, DeliveryFailed
 from monitor.domain.model import Stratum, Window
+from monitor.domain.round import Round
 from monitor.domain.settings import RoundSettings, Schedule
 from monitor.domain.slots import newest_slot, slots_between, window_of, windows_of
 from monitor.domain.state import ENDED, RoundState
@@ -27,7 +28,6 @@ from monitor.rounds.sampling.aliases import with_alias
 from monitor.rounds.sampling.window_scan import first_scan
 from monitor.storage.results.concern_store import DOUBT
 from monitor.storage.rounds import round_store, round_transitions
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.rounds.round_transitions import add_rounds
 from monitor.storage.schema import store_id
 

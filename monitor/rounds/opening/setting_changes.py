@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from monitor.domain.model import Frame
 from monitor.domain.registered import alias_of, spellings
+from monitor.domain.round import Round
 from monitor.domain.sample_settings import Sample
 from monitor.domain.settings import Begins, Change, Difference, HistoryStart, RoundSettings
 from monitor.presentation import setting_changes
 from monitor.rounds.context import MonitorContext
 from monitor.storage.rounds import round_store
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
 from monitor.storage.samples.frame_store import History
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from monitor.domain.model import Answer
 from monitor.domain.report import AgreementRow, NoticeRow
+from monitor.domain.round import Round
 from monitor.presentation.notices import disagreement_sentence
 from monitor.rounds.parts.part import LabeledRound, ReportedVersion, ReportPart
 from monitor.stats.labels import agreement
 from monitor.storage.labels.round_labels import SeveralAnswers
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples.frame_store import StratumTally
 
 if TYPE_CHECKING:

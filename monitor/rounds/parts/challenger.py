@@ -10,6 +10,7 @@ import numpy as np
 
 from monitor.domain.challenger import Challenger, ChallengerRow, ComparedMetric, ComparisonRow
 from monitor.domain.model import Frame
+from monitor.domain.round import Round
 from monitor.domain.setting_types import ends_of
 from monitor.domain.settings import CREDIBLE_LEVEL, RoundSettings
 from monitor.presentation.challenger import FEW_LABELS, NOT_READ, undecided_reason
@@ -20,7 +21,6 @@ from monitor.stats.estimation.paired import Comparison, PairedMetric
 from monitor.stats.estimation.summed_windows import compare_windows
 from monitor.storage.labels.round_labels import RoundLabels, count_labels
 from monitor.storage.results.part_store import PastCounts
-from monitor.storage.rounds.round_store import Round
 
 MOST_ROUNDS = 10_000  # as good as all of a history
 _DRAWS = 2**12

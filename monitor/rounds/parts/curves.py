@@ -10,6 +10,7 @@ import numpy as np
 
 from monitor.domain.curve_rows import FEWEST_FOR_CURVES, GRID_POINTS, CurvesRow
 from monitor.domain.report import CauseRow, ReportedEstimate, find_row
+from monitor.domain.round import Round
 from monitor.presentation.alerts import cause_sentence, recall_sentence
 from monitor.presentation.notices import THIS_ROUND, inverted_sentence, last_rounds
 from monitor.rounds.estimation.curves import NoCurves, pooled_sample, scored_sample
@@ -28,7 +29,6 @@ from monitor.stats.estimation.cell_matrix import cell_posterior, class_sizes, we
 from monitor.storage.database import Database
 from monitor.storage.labels.round_labels import RoundLabels, read_labels
 from monitor.storage.rounds import round_store
-from monitor.storage.rounds.round_store import Round
 
 INVERTED = "inverted"
 POINTS = 2**11  # a figure shows two digits, and so does an explanation

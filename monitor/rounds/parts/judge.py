@@ -10,6 +10,7 @@ import numpy as np
 from monitor.domain.judge import JudgedRow, JudgeRow
 from monitor.domain.model import Stratum, Verdict
 from monitor.domain.report import NoticeRow
+from monitor.domain.round import Round
 from monitor.domain.sample_settings import Sample
 from monitor.domain.setting_types import ends_of
 from monitor.domain.settings import CREDIBLE_LEVEL
@@ -20,7 +21,6 @@ from monitor.rounds.parts.part import ReportedVersion, ReportPart
 from monitor.stats.core.counts import Counts, side_by_side
 from monitor.stats.design.cell_sizes import expected_sizes
 from monitor.stats.estimation.judge_rates import judge_rates
-from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

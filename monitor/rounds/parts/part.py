@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 from monitor.domain.model import Frame
 from monitor.domain.report import NoticeRow
+from monitor.domain.round import Round
 from monitor.rounds.estimation.label_errors import CheckedLabels
 from monitor.rounds.estimation.tally import Counted, Tally
 from monitor.rounds.estimation.types import RoundEstimate
 from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.results.part_store import PastCounts
-from monitor.storage.rounds.round_store import Round
 
 
 @dataclass(slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.model import Frame
 from monitor.domain.report import NoticeRow
+from monitor.domain.round import Round
 from monitor.rounds.estimation.types import Estimates, HistoryBatch
 from monitor.rounds.parts.agreement import AgreementPart
 from monitor.rounds.parts.challenger import ChallengerPart
@@ -20,7 +21,6 @@ from monitor.storage.database import Database
 from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.results import part_store, report_store
 from monitor.storage.results.part_store import PastCounts
-from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -19,6 +19,7 @@ from monitor.domain.report import (
     SegmentSearchRow,
     WorseSegmentRow,
 )
+from monitor.domain.round import Round
 from monitor.domain.segments import OTHER
 from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState
@@ -35,7 +36,6 @@ from monitor.stats.estimation.posterior import MetricEstimate, estimates
 from monitor.stats.estimation.segment_labels import more_labels
 from monitor.stats.estimation.segments import SEGMENT_POINTS, segment_estimates
 from monitor.storage.labels.round_labels import RoundLabels, count_labels
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples.frame_store import StratumTally
 
 if TYPE_CHECKING:

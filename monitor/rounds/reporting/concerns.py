@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import MLFLOW, EffectKind
 from monitor.domain.report import ProvisionalRow
+from monitor.domain.round import Round
 from monitor.domain.state import RoundState
 from monitor.presentation.estimates import too_few_text
 from monitor.presentation.limit_comparisons import provisional_beyond, provisional_sentence
@@ -25,7 +26,6 @@ from monitor.storage.outbox.effect_store import NewEffect
 from monitor.storage.overview import attention_store
 from monitor.storage.results import alert_store, concern_store
 from monitor.storage.rounds import round_store
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from monitor.domain.model import LOG, MLFLOW, EffectKind
 from monitor.domain.notice import Notice
 from monitor.domain.registered import alias_of
 from monitor.domain.report import AlertRow, NoticeRow, RoundReport, Status
+from monitor.domain.round import Round
 from monitor.domain.state import RoundState
 from monitor.presentation import alerts, rounds
 from monitor.rounds.reporting.report import alert_row, bare_report, closed_report, read_surroundings
@@ -22,7 +23,6 @@ from monitor.storage.outbox import effect_store
 from monitor.storage.outbox.effect_store import NewEffect
 from monitor.storage.results import alert_store, concern_store, report_store
 from monitor.storage.rounds import round_store
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
 from monitor.storage.schema import store_id
 

@@ -39,6 +39,7 @@ from monitor.domain.report import (
     TimelinePoint,
     find_row,
 )
+from monitor.domain.round import Round
 from monitor.domain.sample_settings import Sample
 from monitor.domain.sampled_log import SIZE_NOTES
 from monitor.domain.slots import slots_after
@@ -49,7 +50,6 @@ from monitor.storage.results import alert_store, concern_store, estimate_store
 from monitor.storage.results.estimate_store import EstimatedRound
 from monitor.storage.results.restatement_store import RestatedVersion, read_restated
 from monitor.storage.rounds import round_store, round_transitions
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
 from monitor.storage.samples.frame_store import StratumTally
 

@@ -12,12 +12,12 @@ import structlog
 
 from monitor.domain.errors import RegistryUnavailable, StoppedByBug
 from monitor.domain.registered import Alias, AliasRead, NamedVersion, alias_of
+from monitor.domain.round import Round
 from monitor.domain.settings import RoundSettings
 from monitor.presentation import windows
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.sampling.plausibility import Concern
 from monitor.storage.rounds import round_store
-from monitor.storage.rounds.round_store import Round
 
 MOVED, UNKNOWN, REMOVED = "alias_moved", "alias_unknown", "alias_gone"
 

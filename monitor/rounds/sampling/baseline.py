@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BandEdges, Frame, UsualRate, Window
+from monitor.domain.round import Round
 from monitor.domain.settings import RoundSettings, Schedule
 from monitor.presentation import windows
 from monitor.presentation.windows import few_rows_sentence, lost_traffic_sentence, old_rows_sentence
@@ -26,7 +27,6 @@ from monitor.rounds.sampling.plausibility import (
     check_judge,
 )
 from monitor.storage.rounds import round_store
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.rounds.window_store import (
     DrawnWindow,
     drawn_windows,

@@ -14,6 +14,7 @@ from monitor.domain.errors import SourceRefused, SourceUnavailable
 from monitor.domain.label_parts import class_parts
 from monitor.domain.model import Frame
 from monitor.domain.ports import at_snapshot
+from monitor.domain.round import Round
 from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState
 from monitor.presentation import windows
@@ -45,7 +46,6 @@ from monitor.storage.labels import census_store
 from monitor.storage.results import part_store
 from monitor.storage.rounds import round_claims, round_transitions
 from monitor.storage.rounds.round_claims import Claim
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.rounds.round_transitions import note_first_scan
 from monitor.storage.samples import frame_store
 

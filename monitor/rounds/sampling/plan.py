@@ -14,6 +14,7 @@ import numpy as np
 from monitor.domain.errors import SourceRefused
 from monitor.domain.label_parts import checks_of, class_parts, parts_of
 from monitor.domain.model import BandEdges, Frame, Item, Stratum
+from monitor.domain.round import Round
 from monitor.domain.settings import RoundSettings
 from monitor.domain.shown import Shown, problem_of
 from monitor.presentation.windows import broken_pictures_sentence
@@ -35,7 +36,6 @@ from monitor.stats.history.run_length import RunLength
 from monitor.storage.labels.round_labels import RoundLabels, read_labels
 from monitor.storage.results.past_counts import read_past, score_cells
 from monitor.storage.rounds import round_store
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:

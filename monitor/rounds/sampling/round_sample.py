@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from monitor.domain.model import Frame, Item
+from monitor.domain.round import Round
 from monitor.rounds.sampling.plan import (
     checked_sizes,
     items_of,
 )
 from monitor.stats.design.allocation import Allocation
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples.frame_store import StratumTally
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from monitor.domain.adapters import DIGESTS
 from monitor.domain.errors import SourceRefused
+from monitor.domain.round import Round
 from monitor.domain.settings import RoundSettings
 from monitor.domain.slots import slots_after
 from monitor.presentation import setting_changes, windows
@@ -16,7 +17,6 @@ from monitor.rounds.sampling.baseline import doubts
 from monitor.rounds.sampling.plausibility import Concern, refuse_unknown
 from monitor.rounds.sampling.window_scan import WindowScan, scan_window, why_unusable
 from monitor.storage.rounds import round_store
-from monitor.storage.rounds.round_store import Round
 
 Values = dict[str, object]  # Settings by their names in the config
 

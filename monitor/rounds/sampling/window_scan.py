@@ -10,6 +10,7 @@ import numpy as np
 from monitor.domain.crashpoint import outside
 from monitor.domain.model import BadRow, BandEdges, Frame, Stratum
 from monitor.domain.registered import spellings
+from monitor.domain.round import Round
 from monitor.domain.sample_settings import Sample
 from monitor.domain.settings import RoundSettings
 from monitor.presentation.windows import bad_rows_sentence, no_items_sentence, no_rows_sentence
@@ -17,7 +18,6 @@ from monitor.rounds.context import MonitorContext
 from monitor.rounds.sampling.aliases import WindowAlias, window_alias
 from monitor.stats.design import score_bands
 from monitor.storage.results.past_counts import PastRound, read_past
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
 from monitor.storage.samples.frame_store import History
 

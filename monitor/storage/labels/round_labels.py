@@ -21,13 +21,13 @@ from monitor.domain.labels import (
     is_unsettled,
 )
 from monitor.domain.model import Answer, LabelKind
+from monitor.domain.round import Round
 from monitor.domain.state import RoundState
 from monitor.storage.database import in_chunks
 from monitor.storage.labels import census_store, check_store, label_store
 from monitor.storage.labels.check_store import CheckCounts
 from monitor.storage.labels.label_store import LabelOf
 from monitor.storage.queries import by_first
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.samples import frame_store
 from monitor.storage.samples.frame_store import StratumTally
 from monitor.storage.tables import items

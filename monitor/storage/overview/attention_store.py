@@ -10,12 +10,12 @@ from sqlalchemy import Connection, Select, select
 
 from monitor.domain.model import LabelKind
 from monitor.domain.report import Attention, AttentionCause
+from monitor.domain.round import Round
 from monitor.domain.state import RoundState
 from monitor.storage.labels import census_store
 from monitor.storage.queries import is_latest, named, newest_round
 from monitor.storage.results.concern_store import DOUBT, UNLABELED
 from monitor.storage.rounds import round_store
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.tables import concerns, estimates, label_events, monitors, rounds
 
 _ENDED = rounds.c.state.in_((RoundState.CLOSED, RoundState.ABANDONED))

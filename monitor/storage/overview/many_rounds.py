@@ -17,6 +17,7 @@ from sqlalchemy import Connection, case, func, select
 from monitor.domain.alerting import only_learns
 from monitor.domain.model import LabelKind
 from monitor.domain.report import AnswersRow, EstimateRow
+from monitor.domain.round import Round
 from monitor.domain.state import RoundState
 from monitor.storage.database import chunks, in_chunks
 from monitor.storage.labels import census_store, check_store, label_store, overlap_store
@@ -26,7 +27,6 @@ from monitor.storage.overview.fleet_store import rounds_by_state
 from monitor.storage.queries import named, newest_round
 from monitor.storage.results import estimate_store, report_store
 from monitor.storage.rounds import round_lists, round_store
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.tables import label_events, monitors, rounds, strata, tasks
 
 WAITING = (RoundState.OPEN, RoundState.LABELING)  # States of rounds that have not ended

@@ -10,10 +10,10 @@ from sqlalchemy import ColumnElement, Connection, or_, select, true
 
 from monitor.domain.alerting import AlertState, StoredAlert
 from monitor.domain.model import Window
+from monitor.domain.round import Round
 from monitor.storage.database import change, insert_all
 from monitor.storage.queries import named, picked
 from monitor.storage.results import alert_note_store
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.tables import alerts, evidence, monitors, rounds
 
 _CLOSINGS = (

@@ -10,8 +10,9 @@ from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select,
 
 from monitor.domain.class_report import ClassReport
 from monitor.domain.model import EffectKind
+from monitor.domain.round import Round
 from monitor.domain.state import ENDED, RoundState
-from monitor.storage.rounds.round_store import Round, find_where
+from monitor.storage.rounds.round_store import find_where
 from monitor.storage.tables import effects, monitors, rounds
 
 

@@ -11,11 +11,11 @@ from sqlalchemy import Connection, func, select, update
 from monitor.domain.block import seed_of
 from monitor.domain.errors import RoundMoved
 from monitor.domain.model import Window
+from monitor.domain.round import Round
 from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState, check_move
 from monitor.storage.database import change, insert_all, insert_all_new, remove
 from monitor.storage.rounds.round_claims import Claim, hold, is_held, wait_for_monitor
-from monitor.storage.rounds.round_store import Round
 from monitor.storage.schema import store_id
 from monitor.storage.tables import label_events, metadata, round_events, rounds
 

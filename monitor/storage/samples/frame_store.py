@@ -16,11 +16,11 @@ from monitor.domain.block import seed_of
 from monitor.domain.errors import RoundMoved
 from monitor.domain.model import CHECK_SLOT, BandEdges, Item, Stratum, Verdict
 from monitor.domain.registered import spellings
+from monitor.domain.round import round_name
 from monitor.domain.shown import Shown
 from monitor.domain.state import RoundState
 from monitor.storage.database import chunks, insert_all, insert_all_new, listed, remove
 from monitor.storage.queries import picked
-from monitor.storage.rounds.round_store import round_name
 from monitor.storage.tables import (
     histories,
     items,

@@ -7,9 +7,10 @@ from datetime import datetime
 
 from sqlalchemy import Connection, exists, select
 
+from monitor.domain.round import Round
 from monitor.storage.database import listed, remove
 from monitor.storage.queries import named
-from monitor.storage.rounds.round_store import Round, read_round
+from monitor.storage.rounds.round_store import read_round
 from monitor.storage.tables import items, monitors, payloads, rounds, tasks
 
 
