@@ -284,7 +284,8 @@ class CheckRow(Report):
     """How a column labels items whose truth people say, in the last ``rounds`` with this one.
 
     ``labels`` names the predicted class and ``items`` counts the checked ones of this round. Of the
-    positive items ``tp`` are labeled 1, of the negative ones ``tn`` 0.
+    positive items ``tp`` are labeled 1, of the negative ones ``tn`` 0. The shares weigh each check
+    by the items that it stands for.
     """
 
     labels: str
@@ -378,7 +379,8 @@ class NoticeRow(Report):
 
     ``value``, by ``kind``: ``judge`` how many times as often it says yes, ``disagreement``
     Krippendorff's alpha, ``segment`` the odds ratio, ``provisional`` the share of the positive
-    labels that is known, ``groups`` the larger design effect.
+    labels that is known, ``groups`` the larger design effect, ``checks`` the probability that the
+    errors of a column differ as much by chance.
     """
 
     kind: str

@@ -25,23 +25,45 @@ def _checks_sentence(row: CheckRow) -> str:
     >>> print(_checks_sentence(row).replace("; ", "\n"))
     the column's labels of flagged items: 84 of 90 positive ones right (93.3 % [86.9, 97.1])
     30 of 30 negative ones right
-    people checked 40 items in this round, and in 2 before it
+    people checked 40 items in this round, and in 2 before it. An error that they repeat is not seen
     """
     of_class = (
         ("positive", row.tp, row.fn, row.sensitivity),
         ("negative", row.tn, row.fp, row.specificity),
     )
     rates = "; ".join(
-        f"{right} of {right + wrong} {name} ones right{_percent(ends)}"
+        f"{right} of {right + wrong} {name} ones right{_percent(ends, right, right + wrong)}"
         for name, right, wrong, ends in of_class
     )
     before = f", and in {row.rounds - 1} before it" if row.rounds > 1 else ""
     checked = f"people checked {row.items} items in this round{before}"
-    return f"the column's labels of {row.labels} items: {rates}; {checked}"
+    return f"the column's labels of {row.labels} items: {rates}; {checked}{_UNSEEN}"
 
 
-def _percent(ends: Ends | None) -> str:
+_UNSEEN = ". An error that they repeat is not seen"
+"""Who sees what the column says, or goes by the same evidence, finds too few errors."""
+
+
+def _percent(ends: Ends | None, right: int, items: int) -> str:
+    """Return the share, which differs from the counts where checks stand for unequal numbers."""
     if ends is None:
         return ""
     point, low, high = (100 * end for end in ends)
-    return f" ({point:.1f} % {range_text(low, high, 1)})"
+    weighted = "" if f"{point:.1f}" == f"{100 * right / items:.1f}" else ", weighted by items"
+    return f" ({point:.1f} % {range_text(low, high, 1)}{weighted})"
+
+
+def changed_checks_sentence(labels: str, newest: int, probability: float) -> str:
+    """Return the sentence that a column errs otherwise than before.
+
+    >>> changed_checks_sentence("flagged", 1, 0.0031)
+    "checks of this round find other errors in the column's labels of flagged items than those \
+before (p = 0.003), so corrected values rest on this round's checks alone"
+    """
+    now = "this round" if newest == 1 else f"the last {newest} rounds"
+    whose = "this round's" if newest == 1 else "their"
+    return (
+        f"checks of {now} find other errors in the column's labels of {labels} items than those "
+        f"before (p = {max(probability, 0.001):.3f}), so corrected values rest on {whose} checks "
+        "alone"
+    )

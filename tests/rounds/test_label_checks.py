@@ -1,5 +1,6 @@
 """Items that a column labels and people check: error rates, corrected estimates, own deadlines."""
 
+import json
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -200,6 +201,26 @@ def test_checked_items_are_drawn_among_others_where_a_challenger_needs_items(tmp
     assert {item for item, _ in drawn} < scene.flagged()
     assert scene.report.checks[0].items == len(drawn) == 10
     assert ends(scene.report, "corrected") != ends(scene.report, "round")
+
+
+def test_drawn_checks_are_stored_by_stratum_and_weigh_what_their_stratum_holds(tmp_path):
+    other = {"name": "v8", "score": "score", "threshold": 0.8}
+    source = {"path": "predictions.parquet", "challenger": other}
+    scene = Checked(tmp_path, source=source).begin({**FLAGGED, "checks": 20}, PEOPLE)
+
+    scene.answer(scene.waiting())
+
+    strata = [part for part in scene.labels.strata if part.stratum.flagged]
+    share = sum(part.planned for part in strata) / sum(part.size for part in strata)
+    [stored] = scene.rows("select counts from round_parts where name = 'checks' and version = 1")
+    flagged = json.loads(stored[0])["flagged"]
+    assert {name: of[0] for name, of in flagged["strata"].items()} == {
+        part.stratum.name: pytest.approx(share * part.size / part.planned) for part in strata
+    }
+    by_stratum = [of[1:] for of in flagged["strata"].values()]
+    assert [*map(sum, zip(*by_stratum, strict=True))] == [
+        flagged[name] for name in ("tp", "fn", "tn", "fp")
+    ]
 
 
 def test_without_a_check_answered_nothing_is_corrected_and_the_reason_is_given(scene):

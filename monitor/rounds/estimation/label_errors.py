@@ -14,6 +14,7 @@ from monitor.domain.report import CheckRow, DecidingRow, NoticeRow, ReportedEsti
 from monitor.domain.round import Round
 from monitor.domain.setting_types import Ends
 from monitor.domain.settings import CREDIBLE_LEVEL, RoundSettings
+from monitor.presentation.checks import changed_checks_sentence
 from monitor.presentation.estimates import still_provisional_sentence
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.stats.core.beta_mixture import HEAVY
@@ -24,15 +25,78 @@ from monitor.stats.estimation.missing import worst_case
 from monitor.stats.estimation.posterior import MetricEstimate
 from monitor.stats.labels.audit import ArrivedShare, ClassAudits, LabelAudit, NoBetterThanChance
 from monitor.stats.labels.label_error import METHOD, corrected_estimates
-from monitor.storage.labels.check_store import CheckCounts, Checked
+from monitor.stats.labels.weighted_checks import (
+    QualityChange,
+    plain_checks,
+    quality_change,
+    weighted_audit,
+)
+from monitor.storage.labels.check_store import (
+    EVERYWHERE,
+    CheckCounts,
+    Checked,
+    ClassChecks,
+    WeightedChecks,
+    summed,
+)
 from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.results.part_store import PastCounts
 
 CHECKS = "checks"
 """Name of these counts in the store."""
 
+NOTED = 0.05
+"""Probability of a change of a column's errors below which a notice says so."""
+
 ROUNDS = 12
 """Rounds whose checks are counted together: older errors say little of today."""
+
+
+@dataclass(frozen=True, slots=True)
+class PooledChecks:
+    """Checks of a class in the ``rounds`` newest rounds; ``change`` is why no earlier ones count.
+
+    ``counts`` and the ``items`` that they stand for are by stratum, tp, fn, tn and fp of each.
+    """
+
+    counts: Sequence[Sequence[int]] = ((0, 0, 0, 0),)
+    items: Sequence[Sequence[float]] = ((0.0,) * 4,)
+    rounds: int = 0
+    change: QualityChange | None = None
+
+    @classmethod
+    def of(cls, past: Sequence[ClassChecks]) -> PooledChecks:
+        """Count rounds together, the newest last, since the column's errors last changed."""
+        change = quality_change([each.counts for each in past])
+        newest = past[-(change.newest if change else len(past)) :]
+        # Strata are those of one history, in the same order in each round that has them apart.
+        names = dict.fromkeys(name for each in reversed(newest) for name in each.strata)
+        own = {
+            name: [each.strata[name] for each in newest if name in each.strata] for name in names
+        }
+        return cls(
+            [summed(one.counts for one in of_stratum) for of_stratum in own.values()],
+            [
+                [sum(of_round) for of_round in zip(*(one.items for one in of_stratum), strict=True)]
+                for of_stratum in own.values()
+            ],
+            len(newest),
+            change,
+        )
+
+    @property
+    def total(self) -> CheckCounts:
+        """All checks that count."""
+        return summed(CheckCounts(*each) for each in self.counts)
+
+    def audit(self) -> LabelAudit:
+        """Return what they say of labels; raises `NoBetterThanChance`."""
+        return weighted_audit(self.counts, self.items)
+
+    def shares(self) -> tuple[Ends | None, Ends | None]:
+        """Shares of positive and of negative items with a right label."""
+        right, wrong, right_no, wrong_no = plain_checks(self.counts, self.items)
+        return _rate(right, wrong), _rate(right_no, wrong_no)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +105,12 @@ class CheckedLabels:
 
     labeling: Mapping[str, Any]
     own: Checked = field(default_factory=dict)
-    pooled: Checked = field(default_factory=dict)
-    rounds: int = 0
+    pooled: Mapping[bool, PooledChecks] = field(default_factory=dict)
 
-    def _by_class(self) -> dict[bool, CheckCounts]:
+    def _by_class(self) -> dict[bool, PooledChecks]:
         """Count the checks of each class whose labels people are to check."""
         return {
-            flagged: self.pooled.get(flagged, CheckCounts())
+            flagged: self.pooled.get(flagged, PooledChecks())
             for checks in checks_of(self.labeling).values()
             for flagged in checks.classes
         }
@@ -57,21 +120,37 @@ class CheckedLabels:
 
         Raises `NoBetterThanChance` if by them labels of a class may well be no better than chance.
         """
-        audits = {up: LabelAudit(**counts._asdict()) for up, counts in self._by_class().items()}
+        audits = {up: pooled.audit() for up, pooled in self._by_class().items()}
         return ClassAudits(audits.get(True), audits.get(False))
 
     def rows(self) -> list[CheckRow]:
         """Report the error rates of each class that is checked."""
-        return [
-            CheckRow(
-                labels=_NAMES[flagged],
-                items=self.own.get(flagged, CheckCounts()).items,
-                rounds=self.rounds,
-                **counts._asdict(),
-                sensitivity=_rate(counts.tp, counts.fn),
-                specificity=_rate(counts.tn, counts.fp),
+        rows = []
+        for flagged, pooled in self._by_class().items():
+            sensitivity, specificity = pooled.shares()
+            rows.append(
+                CheckRow(
+                    labels=_NAMES[flagged],
+                    items=self.own[flagged].counts.items if flagged in self.own else 0,
+                    rounds=pooled.rounds,
+                    **pooled.total._asdict(),
+                    sensitivity=sensitivity,
+                    specificity=specificity,
+                )
             )
-            for flagged, counts in self._by_class().items()
+        return rows
+
+    def notices(self) -> list[NoticeRow]:
+        """Note that a column's errors have changed, so that earlier checks do not count."""
+        return [
+            NoticeRow(
+                kind=CHECKS,
+                subject=_NAMES[up],
+                value=change.probability,
+                sentence=changed_checks_sentence(_NAMES[up], change.newest, change.probability),
+            )
+            for up, pooled in self._by_class().items()
+            if (change := pooled.change) is not None and change.probability < NOTED
         ]
 
 
@@ -88,30 +167,46 @@ def checked_labels(
             continue
         own = labels[round_.id].check_counts
         before.append((_columns(labeling), own))
-        together = [of for columns, of in before if columns == _columns(labeling)]
-        pooled: dict[bool, CheckCounts] = {}
-        for one in together[-ROUNDS:]:
-            for flagged, counts in one.items():
-                pooled[flagged] = pooled.get(flagged, CheckCounts()).plus(counts)
-        result[round_.id] = CheckedLabels(labeling, own, pooled, len(together[-ROUNDS:]))
+        together = [of for columns, of in before if columns == _columns(labeling)][-ROUNDS:]
+        pooled = {
+            flagged: PooledChecks.of([of[flagged] for of in together if flagged in of])
+            for flagged in dict.fromkeys(flagged for of in together for flagged in of)
+        }
+        result[round_.id] = CheckedLabels(labeling, own, pooled)
     return result
 
 
 _NAMES = {True: "flagged", False: "passed"}
 
 
-def stored_checks(counts: Checked) -> dict[str, dict[str, int]] | None:
-    """Return counts of checks as the store has them; None if nobody checks."""
-    return {_NAMES[flagged]: of_class._asdict() for flagged, of_class in counts.items()} or None
+def stored_checks(checked: Checked) -> dict[str, dict[str, Any]] | None:
+    """Return counts of checks as the store has them; None if nobody checks.
+
+    ``strata`` have weight, tp, fn, tn and fp, where their checks weigh differently.
+    """
+    return {_NAMES[flagged]: _stored(of_class) for flagged, of_class in checked.items()} or None
+
+
+def _stored(of_class: ClassChecks) -> dict[str, Any]:
+    strata = {name: [one.weight, *one.counts] for name, one in of_class.strata.items()}
+    apart = {} if EVERYWHERE in strata else {"strata": strata}
+    return of_class.counts._asdict() | apart
 
 
 def _past(past: PastCounts) -> tuple[list[dict[str, Any]], Checked]:
-    by_class = {
-        flagged: CheckCounts(**past.counts[name])
-        for flagged, name in _NAMES.items()
-        if name in past.counts
+    return _columns(past.settings["labeling"]), {
+        flagged: _read(past.counts[name]) for flagged, name in _NAMES.items() if name in past.counts
     }
-    return _columns(past.settings["labeling"]), by_class
+
+
+def _read(stored: Mapping[str, Any]) -> ClassChecks:
+    """Read the checks of a class; rounds of earlier versions have no strata."""
+    totals = {name: count for name, count in stored.items() if name != "strata"}
+    strata = {
+        name: WeightedChecks(weight, CheckCounts(*counts))
+        for name, (weight, *counts) in stored.get("strata", {}).items()
+    }
+    return ClassChecks(strata) if strata else ClassChecks.unweighted(CheckCounts(**totals))
 
 
 def _columns(labeling: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -123,7 +218,7 @@ def _columns(labeling: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _rate(right: int, wrong: int) -> Ends | None:
+def _rate(right: float, wrong: float) -> Ends | None:
     """Share of labels that are right, with its interval by Jeffreys' prior."""
     if not right + wrong:
         return None
@@ -186,8 +281,12 @@ def corrected(
     seed: int,
 ) -> list[list[MetricEstimate]]:
     """Estimate metrics of the truth from each of some samples, by an audit of their labels."""
-    if settings.sample.cells is not None:
+    is_checked = isinstance(audit, ClassAudits) and (
+        isinstance(audit.flagged, LabelAudit) or isinstance(audit.passed, LabelAudit)
+    )
+    if settings.sample.cells is not None or is_checked:
         # Wrong labels leave no cell pure, and one of most items may show none of those it has.
+        # Checks say how the labels of a class err, not those of each of its bands.
         samples = [plain_counts(each, prior=HEAVY) for each in samples]
     return [corrected_estimates(each, audit, metrics=metrics, seed=seed) for each in samples]
 

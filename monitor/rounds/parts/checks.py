@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from monitor.domain.report import NoticeRow
 from monitor.rounds.estimation.label_errors import CHECKS, stored_checks
 from monitor.rounds.parts.part import LabeledRound, ReportedVersion, ReportPart
 
@@ -20,3 +22,7 @@ class ChecksPart(ReportPart):
     def fields(self, version: ReportedVersion) -> dict[str, Any]:
         """Report the error rates of each class that is checked."""
         return {"checks": version.checked.rows() if version.checked else []}
+
+    def notices(self, version: ReportedVersion, fields: Mapping[str, Any]) -> list[NoticeRow]:  # noqa: ARG002
+        """Note that a column errs otherwise than in the rounds before."""
+        return version.checked.notices() if version.checked else []

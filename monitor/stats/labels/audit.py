@@ -33,7 +33,7 @@ class LabelAudit:
     Parameters
     ----------
     tp, fn
-        Truly positive items labeled 1 and 0.
+        Truly positive items labeled 1 and 0; not whole where they are what checks are worth.
     tn, fp
         Truly negative items labeled 0 and 1.
 
@@ -52,10 +52,10 @@ class LabelAudit:
     ((96.5, 4.5), (190.5, 10.5))
     """
 
-    tp: int
-    fn: int
-    tn: int
-    fp: int
+    tp: float
+    fn: float
+    tn: float
+    fp: float
 
     def __post_init__(self) -> None:
         if min(self.tp, self.fn, self.tn, self.fp) < 0:
@@ -66,10 +66,10 @@ class LabelAudit:
             raise NoBetterThanChance(
                 AuditAtChance(
                     probability=chance,
-                    positive=self.tp + self.fn,
-                    positive_right=self.tp,
-                    negative=self.tn + self.fp,
-                    negative_right=self.tn,
+                    positive=round(self.tp + self.fn),
+                    positive_right=round(self.tp),
+                    negative=round(self.tn + self.fp),
+                    negative_right=round(self.tn),
                 )
             )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection, select
@@ -25,13 +25,56 @@ class CheckCounts(NamedTuple):
         """All of them."""
         return sum(self)
 
-    def plus(self, other: CheckCounts) -> CheckCounts:
-        """Count the items of both."""
-        return CheckCounts(*(one + more for one, more in zip(self, other, strict=True)))
+
+class WeightedChecks(NamedTuple):
+    """Checks of a stratum, and the items that each stands for, over the mean of its class."""
+
+    weight: float
+    counts: CheckCounts
+
+    @property
+    def items(self) -> tuple[float, ...]:
+        """What the counts stand for."""
+        return tuple(self.weight * count for count in self.counts)
 
 
-Checked = Mapping[bool, CheckCounts]
-"""Counts by predicted class: True for flagged items."""
+EVERYWHERE = ""
+"""Name of all strata of a class together."""
+
+
+class ClassChecks(NamedTuple):
+    """Checks of a predicted class by stratum in order of score, together if all weigh the same."""
+
+    strata: Mapping[str, WeightedChecks]
+
+    @classmethod
+    def of(cls, strata: Mapping[str, WeightedChecks]) -> ClassChecks:
+        """Count strata, or all of them together."""
+        weights = [one.weight for one in strata.values()]
+        if max(weights) - min(weights) > _ROUNDING:
+            return cls(strata)
+        return cls.unweighted(summed(one.counts for one in strata.values()))
+
+    @classmethod
+    def unweighted(cls, counts: CheckCounts) -> ClassChecks:
+        """Count checks that weigh the same."""
+        return cls({EVERYWHERE: WeightedChecks(1.0, counts)})
+
+    @property
+    def counts(self) -> CheckCounts:
+        """All of them."""
+        return summed(one.counts for one in self.strata.values())
+
+
+def summed(counts: Iterable[CheckCounts]) -> CheckCounts:
+    """Count the items of all."""
+    return CheckCounts(*map(sum, zip(*counts, CheckCounts(), strict=True)))
+
+
+_ROUNDING = 1e-9
+
+Checked = Mapping[bool, ClassChecks]
+"""Checks by predicted class: True for flagged items."""
 
 
 def checked_items(connection: Connection, round_ids: Sequence[int]) -> dict[int, frozenset[str]]:

@@ -25,7 +25,7 @@ from monitor.domain.round import Round
 from monitor.domain.state import RoundState
 from monitor.storage.database import in_chunks
 from monitor.storage.labels import census_store, check_store, label_store
-from monitor.storage.labels.check_store import CheckCounts
+from monitor.storage.labels.check_store import CheckCounts, ClassChecks, WeightedChecks
 from monitor.storage.labels.label_store import LabelOf
 from monitor.storage.queries import by_first
 from monitor.storage.samples import frame_store
@@ -149,16 +149,28 @@ class RoundLabels:
         return sum(one.truth(self.adjudicator) is None for one in self.checks)
 
     @cached_property
-    def check_counts(self) -> dict[bool, CheckCounts]:
+    def check_counts(self) -> dict[bool, ClassChecks]:
         """What the checked items say of the column's errors, by predicted class."""
-        is_flagged = {part.stratum.name: part.stratum.flagged for part in self.strata}
-        cells: dict[bool, Counter[tuple[Answer | None, Answer | None]]] = {}
+        of: defaultdict[str, Counter[tuple[Answer | None, Answer | None]]] = defaultdict(Counter)
         for one in self.checks:
-            of_class = cells.setdefault(is_flagged[one.stratum], Counter())
-            of_class[one.truth(self.adjudicator), one.free] += 1
+            of[one.stratum][one.truth(self.adjudicator), one.free] += 1
         both = (Answer.POSITIVE, Answer.NEGATIVE)
         positions = [(truth, free) for truth in both for free in (truth, *set(both) - {truth})]
-        return {up: CheckCounts(*(of[each] for each in positions)) for up, of in cells.items()}
+        result = {}
+        for up in (True, False):
+            own = [part for part in self.strata if part.stratum.flagged == up and part.planned]
+            if any(part.stratum.name in of for part in own):
+                mean = sum(part.size for part in own) / sum(part.planned for part in own)
+                result[up] = ClassChecks.of(
+                    {
+                        (name := part.stratum.name): WeightedChecks(
+                            part.size / part.planned / mean,
+                            CheckCounts(*(of[name][each] for each in positions)),
+                        )
+                        for part in own
+                    }
+                )
+        return result
 
     def counts(self, label_of: LabelOf = current_label) -> list[StratumTally]:
         """Count the labels per stratum, in their order; ``label_of`` says which answer counts."""

@@ -8,6 +8,7 @@ import pytest
 
 from monitor.domain.model import Answer, Stratum
 from monitor.domain.report import AnswersRow
+from monitor.presentation.checks import check_lines
 from monitor.presentation.round_document import answers_sentence
 from monitor.rounds.estimation.label_errors import ROUNDS, checked_labels, stored_checks
 from monitor.rounds.estimation.tally import Tally
@@ -17,7 +18,7 @@ from monitor.stats.core.metrics import METRICS
 from monitor.stats.estimation.cell_matrix import plain_counts
 from monitor.stats.labels.audit import ArrivedShare, ClassAudits, LabelAudit, NoBetterThanChance
 from monitor.stats.labels.label_error import corrected_estimates
-from monitor.storage.labels.check_store import CheckCounts
+from monitor.storage.labels.check_store import CheckCounts, ClassChecks, WeightedChecks
 from monitor.storage.results.part_store import PastCounts
 from monitor.storage.samples.frame_store import StratumTally
 from tests.rounds.estimation.tallies import estimated
@@ -157,12 +158,20 @@ CASES = list_of({"for": "flagged", "path": "cases.csv"})
 def checked(labeling, own, past=()):
     """Count the checks of a round after others."""
     round_: Any = SimpleNamespace(id=7, settings=SimpleNamespace(labeling=labeling))
-    labels: Any = {7: SimpleNamespace(check_counts=own)}
+    labels: Any = {7: SimpleNamespace(check_counts=of_classes(own))}
     return checked_labels([round_], labels, past)[7]
 
 
-def past(labeling):
-    return PastCounts({"labeling": labeling}, stored_checks({True: COUNTS}))
+def of_classes(own):
+    """Checks by class, of one stratum where they are only counted."""
+    return {
+        up: ClassChecks.unweighted(one) if isinstance(one, CheckCounts) else one
+        for up, one in own.items()
+    }
+
+
+def past(labeling, own=COUNTS):
+    return PastCounts({"labeling": labeling}, stored_checks(of_classes({True: own})))
 
 
 def test_the_last_rounds_with_the_same_column_count_together():
@@ -173,8 +182,49 @@ def test_the_last_rounds_with_the_same_column_count_together():
     of_all = checked(CASES, {True: COUNTS}, [other, before, more])
     of_many = checked(CASES, {True: COUNTS}, [before] * 30)
 
-    assert (of_all.rounds, of_all.pooled[True]) == (3, CheckCounts(60, 6, 45, 9))
-    assert (of_many.rounds, of_many.pooled[True].tp) == (ROUNDS, ROUNDS * 20)
+    together, many = of_all.pooled[True], of_many.pooled[True]
+    assert (together.rounds, together.total) == (3, CheckCounts(60, 6, 45, 9))
+    assert (many.rounds, many.total.tp) == (ROUNDS, ROUNDS * 20)
+
+
+def test_checks_of_strata_count_by_the_items_that_they_stand_for_in_all_rounds():
+    far, near = CheckCounts(8, 2, 40, 0), CheckCounts(20, 0, 20, 10)
+    of_strata = ClassChecks.of({"far": WeightedChecks(1.8, far), "near": WeightedChecks(0.2, near)})
+    before = past(CASES, of_strata)
+
+    found = checked(CASES, {True: of_strata}, [before] * 3)
+
+    audit, [row] = found.audit().flagged, found.rows()
+    assert audit.tp / (audit.tp + audit.fn) == pytest.approx((14.4 + 4) / (18 + 4))
+    assert audit.tn / (audit.tn + audit.fp) == pytest.approx((72 + 4) / (72 + 6))
+    assert (row.tp, row.fn, row.tn, row.fp) == (112, 8, 240, 40)
+    assert row.sensitivity[0] == pytest.approx(18.4 / 22)
+    report: Any = SimpleNamespace(checks=[row])
+    [line] = check_lines(report)
+    assert "112 of 120 positive ones right (83.6 % [" in line
+    assert "weighted by items" in line
+
+
+def test_rounds_of_earlier_versions_which_have_no_strata_count_with_those_that_have():
+    near = ClassChecks({"far": WeightedChecks(1.8, COUNTS), "near": WeightedChecks(0.2, COUNTS)})
+
+    found = checked(CASES, {True: near}, [past(CASES)]).pooled[True]
+
+    assert (found.rounds, found.total) == (2, CheckCounts(60, 6, 45, 9))
+
+
+def test_where_checks_find_other_errors_only_the_new_ones_count_and_a_notice_says_so():
+    good, worse = CheckCounts(330, 10, 58, 2), CheckCounts(28, 6, 6, 0)
+
+    before = checked(CASES, {True: CheckCounts(33, 1, 6, 0)}, [past(CASES, good)])
+    after = checked(CASES, {True: worse}, [past(CASES, good)])
+
+    assert (before.pooled[True].rounds, before.notices()) == (2, [])
+    assert (after.pooled[True].rounds, after.audit().flagged) == (1, LabelAudit(*worse))
+    [notice] = after.notices()
+    assert (notice.kind, notice.subject) == ("checks", "flagged")
+    assert notice.value < 0.05
+    assert "rest on this round's checks alone" in notice.sentence
 
 
 @pytest.mark.parametrize(
