@@ -22,6 +22,7 @@ from monitor.presentation.numbers import (
 from monitor.presentation.section import Section, SectionKind
 from monitor.presentation.table import Table
 
+_LEAST = 0.001  # Simulated probabilities beyond it are not known to a digit
 HEAD = ["metric", "classifier", "challenger", "difference", "P(challenger higher)"]
 _DESCRIPTIONS = ("precision", "recall")
 NOT_READ = "its decisions could not be read when the round was drawn"
@@ -142,8 +143,14 @@ def _cells(metric: ComparedMetric) -> list[str]:
         metric.metric,
         *(interval_text(_Ends(*ends or ())) for ends in (metric.champion, metric.challenger)),
         difference_text(_Ends(*metric.difference or ())),
-        "" if metric.higher is None else f"{metric.higher:.3f}",
+        "" if metric.higher is None else _probability_text(metric.higher),
     ]
+
+
+def _probability_text(probability: float) -> str:
+    if probability < _LEAST:
+        return f"under {_LEAST}"
+    return f"over {1 - _LEAST}" if probability > 1 - _LEAST else f"{probability:.3f}"
 
 
 class _Ends(NamedTuple):
@@ -167,4 +174,4 @@ def challenger_section(report: RoundReport) -> Section:
     if row is None:
         return Section(SectionKind.CHALLENGER, "Challenger")
     tables, lines = [*challenger_tables(row)], [challenger_sentence(row), *challenger_lines(row)]
-    return Section(SectionKind.CHALLENGER, f"Challenger {row.name}", tables, lines)
+    return Section(SectionKind.CHALLENGER, f"Challenger: {row.name}", tables, lines)

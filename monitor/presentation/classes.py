@@ -8,9 +8,11 @@ from datetime import datetime
 from monitor.domain.class_report import AverageRow, ClassOverview, ClassReport
 from monitor.presentation.estimates import answered_at_random_text
 from monitor.presentation.numbers import interval_text, minute_text, plural
+from monitor.presentation.table import Table
 
 _NAMED = 5  # Classes that a line names; of more it says how many there are
 
+_HEAD = ("average", "estimate")
 _LACKING = {"precision": "nothing was predicted as", "recall": "no item is known of"}
 
 
@@ -27,22 +29,27 @@ NO_ROUND = "no round of this window was opened for it"
 NO_MONITOR = "no monitor of the config has this class"
 
 
-def block_lines(block: ClassOverview) -> list[str]:
-    """Describe what was last reported of a block of classes, and what the next report waits for."""
+def block_table(block: ClassOverview) -> Table:
+    """Lay out what a block of classes last reported, and what the next report waits for."""
     nothing = f"{block.block}, all {len(block.classes)} classes: nothing reported yet"
-    lines = [nothing] if block.report is None else report_lines(block.report)
+    table = Table(_HEAD, [], nothing) if block.report is None else report_table(block.report)
     if block.slot is None or not block.waits_for:
-        return lines
-    return [*lines, f"  {waiting_line(block.slot, block.waits_for, len(block.classes))}"]
+        return table
+    waiting = waiting_line(block.slot, block.waits_for, len(block.classes))
+    return table._replace(lines=[*table.lines, waiting])
 
 
-def report_lines(report: ClassReport) -> list[str]:
-    """Describe all that a block of classes reported of a window."""
-    return [
-        f"{report.block}, all classes: {window_line(report)}",
-        *(f"  {average_line(row)}" for row in report.averages),
-        *(f"  {line}" for line in remark_lines(report)),
-    ]
+def report_table(report: ClassReport) -> Table:
+    """Lay out all that a block of classes reported of a window."""
+    title = f"{report.block}, all classes: {window_line(report)}"
+    return Table(_HEAD, [*map(_average_cells, report.averages)], title, remark_lines(report))
+
+
+def block_lines(block: ClassOverview) -> list[str]:
+    """Write the table of a block as lines."""
+    table = block_table(block)
+    rows = [f"  {average:<15}  {estimate}" for average, estimate in table.rows]
+    return [table.title, *rows, *(f"  {line}" for line in table.lines)]
 
 
 def window_line(report: ClassReport) -> str:
@@ -53,16 +60,9 @@ def window_line(report: ClassReport) -> str:
     return f"{due}, {report.labels:,} labels of {plural(report.items, 'item')}"
 
 
-def average_line(row: AverageRow) -> str:
-    """Give an average with its interval, or why it is missing.
-
-    >>> from monitor.domain.class_report import AverageRow
-    >>> row = AverageRow(average="macro", metric="recall", point=.81, low=.77, high=.85, classes=9)
-    >>> average_line(row)
-    'macro recall     0.810 [0.770, 0.850]'
-    """
-    name = f"{row.average} {row.metric}"
-    return f"{name:<15}  {interval_text(row)}{f': {row.reason}' if row.reason else ''}"
+def _average_cells(row: AverageRow) -> list[str]:
+    reason = f": {row.reason}" if row.reason else ""
+    return [f"{row.average} {row.metric}", f"{interval_text(row)}{reason}"]
 
 
 def remark_lines(report: ClassReport) -> list[str]:

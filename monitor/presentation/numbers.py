@@ -162,10 +162,10 @@ def evidence_text(log_evidence: float) -> str:
 def plural(count: int, noun: str) -> str:
     """Return how many of something.
 
-    >>> plural(1, "round"), plural(0, "row")
-    ('1 round', '0 rows')
+    >>> plural(1, "round"), plural(2400, "row")
+    ('1 round', '2,400 rows')
     """
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def minute_text(at: datetime) -> str:

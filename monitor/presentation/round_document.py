@@ -33,7 +33,7 @@ from monitor.presentation.alerts import (
 )
 from monitor.presentation.challenger import challenger_section
 from monitor.presentation.checks import check_lines
-from monitor.presentation.classes import report_lines
+from monitor.presentation.classes import report_table
 from monitor.presentation.estimates import (
     BASES,
     WHATEVER,
@@ -364,8 +364,11 @@ def _drawn_lines(rows: Sequence[StratumRow]) -> Iterator[str]:
 
 
 def _classes(report: ClassReport | None) -> Section:
-    title, *lines = [""] if report is None else report_lines(report)
-    return Section(SectionKind.CLASSES, title, lines=[line.strip() for line in lines])
+    if report is None:
+        return Section(SectionKind.CLASSES, "")
+    table = report_table(report)
+    tables = [Table(table.head, table.rows)] if table.rows else []
+    return Section(SectionKind.CLASSES, table.title, tables, table.lines)
 
 
 def _version_text(report: RoundReport) -> str:

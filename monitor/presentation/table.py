@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 GAP = "  "
+_COUNT = re.compile(r"[\d,]+|-|")
 NARROWEST = 20
 """Columns that a text keeps, however narrow the terminal."""
 
@@ -21,6 +23,13 @@ class Table(NamedTuple):
     title: str = ""
     lines: Sequence[str] = ()
     right: str = ""
+
+    @property
+    def numbers(self) -> str:
+        """Return the columns to align right: ``right``, and later ones that have only counts."""
+        columns = enumerate(zip(*self.rows, strict=True))
+        counts = [str(n) for n, cells in columns if n and all(map(_COUNT.fullmatch, cells))]
+        return self.right + "".join(counts)
 
 
 def table_lines(

@@ -28,7 +28,7 @@ TITLES = [
     "Evidence",
     "Estimates",
     "Counts",
-    "Challenger v8",
+    "Challenger: v8",
     "Segments",
 ]
 

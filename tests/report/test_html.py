@@ -308,3 +308,13 @@ def test_two_alerts_are_one_sentence_and_each_can_be_ended_by_its_name():
     assert (
         'To end the alert on recall now: pr-monitor alerts resolve b2 --reason "..."' in page.text
     )
+
+
+def test_columns_of_counts_are_aligned_right_and_intervals_are_not():
+    page = page_of(whole())
+
+    heads = [attrs for tag, attrs in page.elements if tag == "th"]
+    sides = {name: attrs.get("class") for name, attrs in zip(page.said["th"], heads, strict=True)}
+
+    assert {sides[name] for name in ("size", "labeled", "positive")} == {"right"}
+    assert {sides[name] for name in ("metric", "scores", "this round alone")} == {None}

@@ -13,7 +13,7 @@ from monitor.domain.class_report import ClassReport
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.state import RoundState
-from monitor.presentation.classes import report_lines
+from monitor.presentation.classes import report_table
 from monitor.rounds import classes, run
 from monitor.rounds.classes import publish_classes
 from monitor.rounds.context import SettledWindows
@@ -177,7 +177,7 @@ def test_a_report_says_what_the_classes_rounds_say_and_is_published_once(reporte
     scene = reported["news"]
     assert 0 < report.unlabeled == 180 - report.labels
     said = f"{report.unlabeled} answers of 3 rounds are missing: these intervals take the answered"
-    assert said in "\n".join(report_lines(report))
+    assert said in "\n".join(report_table(report).lines)
     points = scene.rows(
         "select point from estimates where metric = 'precision' and estimand = 'window' "
         "and basis = 'round'"
@@ -280,7 +280,7 @@ def test_windows_stay_in_step_while_classes_come_and_go_and_say_who_did(block):
         (("finance", "news"), ()),
         ((), ("travel",)),
     ]
-    [line] = [line for line in report_lines(block.reports[2]) if "other classes" in line]
+    [line] = [line for line in report_table(block.reports[2]).lines if "other classes" in line]
     assert line.endswith("than in the window before: gone travel")
     assert block.overview.report == block.reports[2]
 

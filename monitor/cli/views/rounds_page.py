@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -32,7 +31,6 @@ HEAD = ["due (UTC)", "round", "state"]
 ORDER = [(metric, basis) for metric in ("precision", "recall") for basis in ("round", "pooled")]
 
 
-_COUNT = re.compile(r"[\d,]+|-|")
 _UNCOUNTED = dict.fromkeys(("labeled", "positive", "declined"))
 _WITHOUT_REPORT: dict[str, Any] = {
     **{name: [] for name in ("estimates", "segments", "evidence", "alerts", "notices")},
@@ -106,12 +104,7 @@ def _echo_section(section: Section) -> None:
             echo()
         if table.title:
             echo(f"  {table.title}", indent="  ")
-        counts = [
-            str(index)
-            for index, column in enumerate(zip(*table.rows, strict=True))
-            if index and all(_COUNT.fullmatch(cell) for cell in column)
-        ]
-        echo_table(table.head, table.rows, right="".join(counts))
+        echo_table(table.head, table.rows, right=table.numbers)
         for line in table.lines:
             echo(line, indent="  ")
     for line in section.lines:

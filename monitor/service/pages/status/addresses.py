@@ -14,7 +14,7 @@ from monitor.domain.ports import Clock
 from monitor.domain.report import Status
 from monitor.domain.settings import MonitorSettings
 from monitor.domain.state import RoundState
-from monitor.presentation.classes import block_lines
+from monitor.presentation.classes import block_table
 from monitor.presentation.numbers import plural
 from monitor.presentation.round_document import drawn_section, head_lines, page_sections
 from monitor.report.figures import metric_svg
@@ -104,7 +104,7 @@ def first_page(
         pages=max(1, -(-len(ordered) // MONITORS)),
         removed=[one.sentence for one in removed if board.shows_all],
         blocks=[
-            block_lines(block)
+            block_table(block)
             for block in class_overviews(board.database, monitors if board.shows_all else [])
         ],
     )
