@@ -208,10 +208,10 @@ def _figure(report: RoundReport, metric: str) -> str | None:
 
 
 def short_interval(row: PointAndInterval | None) -> str:
-    """Write an estimate and its interval for a narrow column: ``0.83 0.79-0.87``."""
+    """Write an estimate and its interval for a narrow column, in percent: ``83 % 79-87``."""
     if row is None or row.point is None or row.low is None or row.high is None:
         return NOT_ESTIMABLE
-    return f"{row.point:.2f} {row.low:.2f}-{row.high:.2f}"
+    return f"{100 * row.point:.0f} % {100 * row.low:.0f}-{100 * row.high:.0f}"
 
 
 def colour(report: RoundReport) -> str:

@@ -81,7 +81,7 @@ def test_averages_are_metrics_of_the_blocks_run_in_the_experiment_of_all(handler
         "round/items": 250,
         "round/classes": 2,
     }
-    assert run.data.tags["P"] == "0.80 0.70-0.90"
+    assert run.data.tags["P"] == "80 % 70-90"
     note = run.data.tags["mlflow.note.content"]
     assert r"a\|b \*c\*" in note
     assert "few labels decide that of travel" in note

@@ -89,7 +89,7 @@ def test_the_metrics_of_an_estimate_are_those_of_its_tag_and_name():
 
     shown = " ".join(f"{found[f'precision/{end}']:.3f}" for end in ("point", "low", "high"))
     assert tags(report)["monitor.precision"] == "{} [{}, {}]".format(*shown.split())
-    assert (tags(report)["P"], tags(report)["R"]) == ("0.85 0.82-0.88", "0.58 0.55-0.61")
+    assert (tags(report)["P"], tags(report)["R"]) == ("85 % 82-88", "58 % 55-61")
     assert "P 0.85 R 0.58" in run_name(report)
     assert found["precision/round"] == 0.5
 
