@@ -65,14 +65,14 @@ def meaning_sentences(report: RoundReport) -> list[str]:
     if precision is not None and report.flagged:
         sentences.append(
             f"In this round alone, about {_items(precision, report.flagged)} of the "
-            f"{report.flagged:,} {_unit(report, 'flagged')} are right."
+            f"{report.flagged:,} {unit_text(report, 'flagged')} are right."
         )
     prevalence = _own(report, "prevalence")
     if prevalence is not None and report.size:
         sentences.append(
             f"In this round alone, about {_items(prevalence, report.size)} of all "
-            f"{report.size:,} {_unit(report)} are actually positive; recall is the share of these "
-            "that is flagged."
+            f"{report.size:,} {unit_text(report)} are actually positive; recall is the share of "
+            "these that is flagged."
         )
     return sentences
 
@@ -190,7 +190,7 @@ def _own(report: RoundReport, metric: str) -> EstimateRow | None:
     return None if row is None or row.point is None else row
 
 
-def _unit(report: RoundReport, kind: str = "") -> str:
+def unit_text(report: RoundReport, kind: str = "") -> str:
     """Name what sizes count: predictions, or units of their amounts (``source.columns.weight``)."""
     counted = f"{kind} predictions".lstrip()
     return f"units of the amount of {counted}" if AMOUNT_NOTE in report.size_notes else counted
@@ -265,9 +265,10 @@ def _sampled(report: RoundReport) -> str:
     drawn, labeled = (sum(getattr(row, name) for row in strata) for name in ("planned", "labeled"))
     share = f", {percent_text(report.flagged / report.size)}" if report.size else ""
     return (
-        f"Of {report.size:,} {_unit(report)} of the window {report.flagged:,} are flagged{share}; "
-        f"{drawn:,} items were drawn at random from {plural(len(strata), 'stratum')} (predicted "
-        f"class, cut by score), and {labeled:,} of them have a label."
+        f"Of {report.size:,} {unit_text(report)} of the window {report.flagged:,} are "
+        f"flagged{share}; {drawn:,} items were drawn at random from "
+        f"{plural(len(strata), 'stratum')} (predicted class, cut by score), and {labeled:,} of "
+        "them have a label."
     ).replace("stratums", "strata")
 
 

@@ -22,6 +22,8 @@ class SectionKind(StrEnum):
     SEGMENTS = "segments"
     CLASSES = "classes"
     NEXT_ROUND = "next_round"
+    ALERTS = "alerts"
+    CHANGES = "changes"
 
 
 class Section(NamedTuple):

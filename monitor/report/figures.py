@@ -25,7 +25,7 @@ _SIZE = (445.0, 389.0)  # points: 680 px, more is cut off in MLflow's descriptio
 _MARGIN, _WIDTH = 49.0, 386.0
 _BOXES = {"precision": Box(_MARGIN, 62, _WIDTH, 126), "recall": Box(_MARGIN, 206, _WIDTH, 126)}
 _BOTTOM = _BOXES["recall"].top + _BOXES["recall"].height
-_MOST_NARROW = 26
+MOST_NARROW = 26  # rounds of the timeline of one metric
 _NARROW_SIZE = (330.0, 190.0)
 _NARROW = Box(30, 34, 290, 132)
 # Okabe and Ito's colours, which the colour-blind can distinguish; shape and line differ as well
@@ -142,7 +142,7 @@ def metric_svg(
     timeline: Sequence[TimelinePoint], metric: str, limits: Sequence[float], *, monitor: str
 ) -> bytes:
     """Draw the timeline of one metric, small enough that its words can be read on a phone."""
-    points = timeline[-_MOST_NARROW:]
+    points = timeline[-MOST_NARROW:]
     slots = _axis(points)
     panel = _drawn(_NARROW, points, metric, limits, slots)
     panel.axes()

@@ -54,37 +54,38 @@ FILE = "report.html"
 _FOLDER = Path(__file__).parent / "templates"
 _LONGEST = 400  # characters of one text
 
-_WATCHED = ("precision", "recall")
+WATCHED = ("precision", "recall")
 
 
 def report_html(report: RoundReport) -> bytes:
     """Write the report of a round; the same report always gives the same bytes."""
     comparisons = comparisons_of(report)
-    text = (
-        _environment()
-        .get_template(FILE)
-        .render(
-            report=report,
-            headline=headline_text(report.status, comparisons),
-            colour=colour_status(report.status, comparisons),
-            policy=policy(),
-            style=Markup(_style()),  # noqa: S704  our own file
-            window=window_text(report),
-            due=minute_text(report.slot),
-            verdict=verdict_sentence(report),
-            to_do=to_do_sentences(report),
-            sizes=size_lines(report),
-            meaning=meaning_sentences(report),
-            numbers=[_number(report, metric) for metric in _WATCHED if report.estimates],
-            restated=restated_lines(report.restated),
-            sections=round_sections(report),
-            next_round=next_round_section(report),
-            method=method_sentences(report),
-            facts=facts(report),
-            **_figures_of(report),
-        )
+    return rendered(
+        FILE,
+        report=report,
+        headline=headline_text(report.status, comparisons),
+        colour=colour_status(report.status, comparisons),
+        window=window_text(report),
+        due=minute_text(report.slot),
+        verdict=verdict_sentence(report),
+        to_do=to_do_sentences(report),
+        sizes=size_lines(report),
+        meaning=meaning_sentences(report),
+        numbers=[_number(report, metric) for metric in WATCHED if report.estimates],
+        restated=restated_lines(report.restated),
+        sections=round_sections(report),
+        next_round=next_round_section(report),
+        method=method_sentences(report),
+        facts=facts(report),
+        **_figures_of(report),
     )
-    return text.encode()
+
+
+def rendered(template: str, /, **values: Any) -> bytes:
+    """Fill a template, with the style and the policy that every report has."""
+    style = Markup(_style())  # noqa: S704  our own file
+    page = _environment().get_template(template)
+    return page.render(policy=policy(), style=style, **values).encode()
 
 
 @lru_cache(maxsize=1)
@@ -127,26 +128,25 @@ def _sentence(text: str) -> str:
 def _figures_of(report: RoundReport) -> dict[str, Any]:
     timeline = report.timeline if len(report.timeline) > 1 else []
     limits = {
-        metric: [row.limit for row in report.evidence if row.metric == metric]
-        for metric in _WATCHED
+        metric: [row.limit for row in report.evidence if row.metric == metric] for metric in WATCHED
     }
     counts = counts_svg(report)
     return {
-        "timeline": [_inline(timeline_svg(report))] if timeline else [],
+        "timeline": [inline(timeline_svg(report))] if timeline else [],
         "timeline_narrow": [
-            _inline(metric_svg(timeline, metric, limits[metric], monitor=report.monitor))
-            for metric in _WATCHED
+            inline(metric_svg(timeline, metric, limits[metric], monitor=report.monitor))
+            for metric in WATCHED
             if timeline
         ],
-        "counts_figure": [] if counts is None else [_inline(counts)],
-        "curves": [_inline(figure) for figure in single_curves(report)],
+        "counts_figure": [] if counts is None else [inline(counts)],
+        "curves": [inline(figure) for figure in single_curves(report)],
         "no_curves": no_curves_text(report),
         "holds_for": holds_for_text(report),
         "labels": labels_text(report),
     }
 
 
-def _inline(figure: bytes) -> Markup:
+def inline(figure: bytes) -> Markup:
     """Embed a figure in the page: `monitor.drawing.svg` has escaped every text of it."""
     return Markup(figure.decode())  # noqa: S704
 

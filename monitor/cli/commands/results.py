@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from monitor import api
 from monitor.api import opened
+from monitor.cli.commands.period import report_of_period, write_report
 from monitor.cli.common import (
     CONFIG,
     ConfigOption,
@@ -136,35 +137,43 @@ def report(
     config: ConfigOption = CONFIG,
     monitor: MonitorOption = None,
     version: VersionOption = None,
+    period: Annotated[
+        str | None,
+        option("PERIOD", "All rounds of 2026, 2026-Q3, 2026-09, 2026-09-30 or FROM..TO."),
+    ] = None,
     out: Annotated[
         Path | None,
         option(
             "FILE",
-            "Output file. Default: MONITOR-round-NUMBER.html in this folder.",
+            "Output file. Default: MONITOR-round-NUMBER.html or MONITOR-PERIOD.html in this "
+            "folder.",
             dir_okay=False,
         ),
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Write a round as one HTML file, to read or send.
+    """Write a round or a period as one HTML file.
 
-    The report begins with a verdict and what to do; figures, tables and the method follow. It needs
-    no network and runs no script. MLflow has the same file in each round's run, as report.html.
+    The report of a round begins with a verdict and what to do. With --period the report has, for
+    one monitor or each, limits, rounds, segments, alerts and what was done about them, changes and
+    the method; --json prints it, and then only --out writes the file. The file needs no network and
+    runs no script.
     """
-    from monitor.files.atomic_write import write_whole
     from monitor.report.html import report_html
     from monitor.rounds.round_page import read_report
 
+    if period is not None:
+        if number is not None or version is not None:
+            message = "it has all of its rounds in their newest versions; omit ROUND and --version"
+            raise typer.BadParameter(message, param_hint="--period")
+        report_of_period(config, monitor, period, out, json=json)
+        return
     with opened(config) as application:
         name = only_monitor(application, monitor)
         with application.database.read() as connection:
             result = read_report(connection, name, number, version)
     path = out or Path(f"{name}-round-{result.round}.html")
-
-    def write(stream: IO[str]) -> None:
-        stream.write(report_html(result).decode())
-
-    write_whole(path, write)
+    write_report(path, report_html(result))
     echo_answer(
         {"monitor": name, "round": result.round, "version": result.version, "file": str(path)},
         f"{path}: {name}, round {result.round}, version {result.version}",

@@ -94,6 +94,14 @@ def find_rounds(
     return find_where(connection, named(name), in_states)
 
 
+def find_overlapping(
+    connection: Connection, name: str, start: datetime, end: datetime
+) -> list[Round]:
+    """Read the rounds of a monitor whose windows overlap a time, in slot order."""
+    overlaps = (rounds.c.window_end > start, rounds.c.window_start < end)
+    return find_where(connection, named(name), *overlaps)
+
+
 def read_marks(connection: Connection, name: str) -> dict[int, RoundVersion]:
     """Read how every round of a monitor stands, by id."""
     query = (

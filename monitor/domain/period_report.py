@@ -1,0 +1,62 @@
+"""The report of a period: what the store has of the rounds of one monitor."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from monitor.domain.alerting import StoredAlert
+from monitor.domain.report import RoundReport
+from monitor.domain.setting_types import Report
+
+
+class UncountedRound(Report):
+    """A round of the period without an estimate: what it shows so far, or why it ended."""
+
+    round: int
+    state: str
+    window_start: datetime
+    window_end: datetime
+    reason: str | None
+
+
+class PeriodChange(Report):
+    """What a round is the first of: another model, schedule or limit."""
+
+    round: int
+    sentence: str
+
+
+class PeriodReport(Report):
+    """The rounds of a monitor whose windows end in a period, as of ``made_at``.
+
+    A window that ends exactly where the period begins is not in it. ``rounds`` are the newest
+    reports of closed rounds, each with its own point of the timeline, without curves and cells.
+    ``uncounted`` rounds are open or were abandoned; ``later_rounds`` begin in the period and end
+    after it. ``alerts`` fired in a round of the period, or were open when it began. ``people``
+    counts those whose answers stand. ``method`` is of the newest closed round.
+    """
+
+    monitor: str
+    period: str
+    start: datetime
+    end: datetime
+    time_zone: str
+    made_at: datetime
+    rounds: list[RoundReport]
+    uncounted: list[UncountedRound]
+    skipped: int
+    later_rounds: list[int]
+    alerts: list[StoredAlert]
+    changes: list[PeriodChange]
+    people: int
+    method: list[str]
+
+
+class PeriodReports(Report):
+    """What `pr-monitor report --period` prints with ``--json``.
+
+    ``without_rounds`` has a sentence for each monitor without a round in the period.
+    """
+
+    reports: list[PeriodReport]
+    without_rounds: list[str]
