@@ -4,6 +4,11 @@ Windows of 100,000 items of a classifier of `label_cost`, by score cells, with o
 a round; `alone` is the round as `rate`, `pooled` with earlier rounds of its version. The first
 version's first round is planned by its scores, the second's by the labels of the first version,
 cell by cell in order of score. Means of precision and recall, and how often both intervals hold.
+
+`--judged`: labels that a first round of fresh windows asks for +-.05, by scores alone and given the
+verdicts, mean half-widths of the window, and how often its intervals hold. A judge that `shares
+mistakes` has a TPR of .95 and an FPR of .6 on flagged items and .5 and .01 on passed ones; one that
+`repeats the score` says yes as .8 / .02 would, but knows no more than the score.
 """
 
 from collections.abc import Sequence
@@ -12,20 +17,27 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmarks.cells import CellDesign, cut, scored
-from benchmarks.fresh_windows import ends, pooled_matrix
-from benchmarks.harness import Values
+from benchmarks.fresh_windows import Process, ends, pooled_matrix
+from benchmarks.harness import Values, Whole
+from benchmarks.label_cost import MARGIN, METRICS
+from monitor.domain.model import Verdict
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import Matrix
+from monitor.stats.design.allocation import allocate
+from monitor.stats.design.assurance import ASSURANCE
 from monitor.stats.design.prior import PriorRates
+from monitor.stats.design.prospect import Prospect
 from monitor.stats.design.recalibration import labels_by_rank, recalibrated_prior
 from monitor.stats.design.score_bands import LABELS_PER_CELL, affordable_bands
+from monitor.stats.design.verdict_scores import verdict_scores
 from monitor.stats.detection.alternatives import DECAY
-from monitor.stats.estimation.cell_matrix import cell_matrix
+from monitor.stats.estimation.cell_matrix import cell_matrix, matrix_draws
 
 ITEMS = 100_000
 ROUNDS = 3
 CELLS = (20, 40)
 POINTS = 2**9
+MARGINS = dict.fromkeys(METRICS, MARGIN)
 VERSIONS = ("good good", "good weak", "good inverted", "weak good")
 """Scores of the first version and of the second."""
 
@@ -62,8 +74,13 @@ def main(
     labels: tuple[int, ...] = (500, 1250),
     classifiers: tuple[str, ...] = ("Phi1", "Phi3"),
     versions: tuple[str, ...] = VERSIONS,
+    *,
+    judged: bool = False,
 ) -> None:
     """Print a line for each round."""
+    if judged:
+        show_judged(replicates)
+        return
     print(f"{'':36}alone            pooled           covered: alone, pooled")
     for classifier in classifiers:
         for scores in versions:
@@ -144,3 +161,47 @@ def _measured(version: Version, rounds: list[Counts]) -> Values:
         widths.append((high - low) / 2)
         held.append((low <= truth) & (truth <= high))
     return np.concatenate([*widths, *held])
+
+
+JUDGED = ("4000 200 400", "12000 480 1000", "30000 300 600")
+JUDGES = ("useless", ".8 .02", ".95 .01", "shares mistakes", "repeats the score")
+
+
+def show_judged(replicates: int) -> None:
+    """Print a line for each setting, judge and way to plan."""
+    print(f"{'items flagged labels, judge':40}labels  half-widths  window covered")
+    for setting in JUDGED:
+        for judge in JUDGES:
+            process, score = _judged(setting, judge)
+            sign = np.array([1.0 if one is Verdict.YES else -1.0 for one in process.verdict])
+            size, up = np.rint(process.chance * process.items).astype(np.int64), process.is_flagged
+            given = verdict_scores(size, score, up, sign, process.cell)
+            for text, scores in (("scores", score), ("verdicts", given)):
+                known = PriorRates.of_scores(scores, up)
+                window = Prospect.of(size, up, known, uniform=0.5, cell=process.cell)
+                plan = allocate(window, margins=MARGINS, assurance=ASSURANCE)
+                half, held = _first_windows(process, plan.labels, replicates)
+                widths, covered = (f"{p:.3f} {r:.3f}" for p, r in (half, held))
+                title = f"{setting}, {judge}, {text}"
+                print(f"{title:40}{plan.total:6d}  {widths}  {covered}", flush=True)
+
+
+def _judged(setting: str, judge: str) -> tuple[Process, Values]:
+    """Return a process with a judge, and the score of each stratum: the rate of its cell."""
+    says = ".8 .02" if judge == "repeats the score" else judge
+    process = Process.of(setting, says)
+    items, hits = (np.bincount(process.cell, process.chance * of) for of in (1.0, process.rate))
+    score = (hits / items)[process.cell]
+    return (replace(process, rate=score) if says != judge else process), score
+
+
+def _first_windows(process: Process, labels: Whole, replicates: int) -> tuple[Values, Values]:
+    """Mean half-widths of windows with these labels, and how often their intervals hold."""
+    rng, half, held = np.random.default_rng(5), np.zeros(2), np.zeros(2)
+    planned = replace(process, expected=labels.astype(np.float64))
+    for _ in range(replicates):
+        counts, truth = planned.drawn(rng)
+        low, high = ends(matrix_draws(counts, seed=1, points=POINTS, cells=True).of("window"))
+        half += (high - low) / 2
+        held += (low <= truth) & (truth <= high)
+    return half / replicates, held / replicates

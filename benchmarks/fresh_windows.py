@@ -59,8 +59,10 @@ JUDGES = {
     "useless": (0.3, 0.3),
     ".8 .02": (0.8, 0.02),
     ".95 .01": (0.95, 0.01),
+    "shares mistakes": ((0.95, 0.5), (0.6, 0.01)),
     "score explains all": None,
 }
+"""TPR and FPR, of flagged and passed items where they differ."""
 SPREADS = {"weak score": 0.2, "score explains all": 9.0}
 """Range of the log odds of a class's cells, in units of 3; 1 otherwise."""
 
@@ -173,9 +175,11 @@ class Process:
 
 
 def _cut(
-    share: Values, rate: Values, is_flagged: Flags, tpr: float, fpr: float
+    share: Values, rate: Values, is_flagged: Flags, of_positive: Any, of_negative: Any
 ) -> tuple[Values, Values, Flags, Whole, list[Any]]:
     """Cut each cell by the verdict, those of a class that line_of no first."""
+    each = (np.broadcast_to(rates, 2) for rates in (of_positive, of_negative))
+    tpr, fpr = (np.where(is_flagged, *rates) for rates in each)
     yes = rate * tpr + (1 - rate) * fpr
     parts = [(1 - yes, rate * (1 - tpr) / (1 - yes)), (yes, rate * tpr / yes)]
     order = [(says, of) for of in (is_flagged, ~is_flagged) for says in (0, 1)]

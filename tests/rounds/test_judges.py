@@ -9,7 +9,7 @@ import pytest
 from monitor.domain.judge import Judge, JudgeRow
 from monitor.domain.model import Answer, BandEdges
 from monitor.domain.report import AlertRow, RecoveryRow
-from monitor.domain.sample_settings import Cells, Sample
+from monitor.domain.sample_settings import Cells, Margin, Sample
 from monitor.domain.settings import Limits
 from monitor.domain.state import RoundState
 from monitor.presentation.alerts import recovery_sentence
@@ -142,6 +142,25 @@ def test_a_good_judge_narrows_recall_from_its_second_round_on_and_a_useless_one_
     assert widths["useless"] < 1.3 * alone
     assert 0.4 < saved["mail"] < 0.95
     assert -0.1 < saved["useless"] < 0.2
+
+
+def test_a_first_round_asks_for_fewer_labels_where_verdicts_rise_with_scores(database):
+    margin = Margin(precision=0.05, recall=0.05)
+    sample = Sample(margin=margin, max_labels=2500, cells=Cells(flagged=4, passed=8))
+    planned = {}
+    for name, share in (("good", (0.9, 0.02)), ("useless", (0.3, 0.3))):
+        scene = judged(database, sample=sample)
+        scene.name = name
+        scene.week(1, count=3000)
+        rng = np.random.default_rng(7)
+        for row in scene.source.rows:
+            row["score"] = float(rng.beta(0.2, 2))  # of calibrated scores
+            is_positive = bool(rng.random() < row["score"])
+            row["verdict"] = bool(rng.random() < share[not is_positive])
+        scene.run(1)
+        planned[name] = len(scene.items(1))
+
+    assert planned["good"] < 0.8 * planned["useless"]
 
 
 @pytest.mark.parametrize(

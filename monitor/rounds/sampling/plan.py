@@ -29,6 +29,7 @@ from monitor.stats.design.prospect import Prospect
 from monitor.stats.design.recalibration import labels_by_rank, recalibrated_prior
 from monitor.stats.design.restratify import EffectiveCounts, restratify
 from monitor.stats.design.score_bands import band_of, resemble_probabilities
+from monitor.stats.design.verdict_scores import verdict_scores
 from monitor.stats.detection.alternatives import decayed_labels
 from monitor.stats.estimation.grouped_cells import cell_weights
 from monitor.stats.history.change_point import pooling_steps
@@ -51,7 +52,8 @@ def plan_labels(
 ) -> Allocation:
     """Plan a round within its margins and budget.
 
-    Without ``prior_rates`` the launch matrix steers the plan, else the scores, else nothing.
+    Without ``prior_rates`` the launch matrix steers the plan, else the scores, given the verdicts
+    of a judge, else nothing.
     """
     return allocate(
         prospect_of(frame, prior_rates, settings, seed),
@@ -110,9 +112,19 @@ def prior_rates_of(
             tp=matrix.tp, fp=matrix.fp, fn=matrix.fn, tn=matrix.tn, is_flagged=is_flagged
         )
     means = _means([[c.score for c in part.candidates] for part in frame.strata])
-    return (
-        PriorRates.nothing(is_flagged) if means is None else PriorRates.of_scores(means, is_flagged)
-    )
+    if means is None:
+        return PriorRates.nothing(is_flagged)
+    return PriorRates.of_scores(_by_verdict(means, frame), is_flagged)
+
+
+def _by_verdict(means: Sequence[float], frame: Frame) -> NDArray[np.float64]:
+    """Return the mean scores of the strata given the verdicts that cut them, if any do."""
+    cell, cut = cells_of(frame), cut_of([part.stratum for part in frame.strata])
+    scores, size = np.array(means), np.array([part.size for part in frame.strata])
+    if cell is None or cut is None:
+        return scores
+    up = np.array([part.stratum.flagged for part in frame.strata])
+    return verdict_scores(size, scores, up, cut.terms[:, 0], cell)
 
 
 def _means(scores_of: Sequence[Sequence[float | None]]) -> list[float] | None:
