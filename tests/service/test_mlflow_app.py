@@ -1,25 +1,30 @@
 """The status pages inside MLflow's server: a real one with and without accounts, and a stand-in."""
 
+import re
 import secrets
 import sys
 from contextlib import closing
 from importlib.metadata import entry_points
 from importlib.util import find_spec
+from urllib.parse import urljoin
 
 import httpx
 import pytest
 from fastapi import FastAPI
 from fastapi.responses import JSONResponse
 
+from monitor.config.load import load_config
 from monitor.domain.errors import ConfigRefused
+from monitor.rounds import run
 from monitor.service import mlflow_app
 from monitor.service.mlflow_app import PagesInMlflow
 from monitor.storage import schema
 from monitor.storage.database import Database
+from monitor.wiring import build
 from tests.mlflow_server import MlflowServer, accounts
 from tests.servers import cannot_start
 from tests.service.pages.people import Client
-from tests.small_config import configure
+from tests.small_config import configure, fill_labels, write_predictions
 
 ANOTHER = """\
   - name: secret
@@ -32,6 +37,7 @@ ANOTHER = """\
     sample: {max_labels: 20, bands: {flagged: 1, passed: 1}}
     labeling: {kind: files}
 """
+LINK = re.compile(r'(?:href|src)="(?!https?:|data:)([^"#]+)')
 FOREIGN = {"origin": "http://evil.example", "sec-fetch-site": "cross-site"}
 
 
@@ -101,13 +107,32 @@ def test_who_may_read_no_experiment_gets_a_sentence_and_no_page(tmp_path, path):
     assert answer.headers["x-frame-options"] == "DENY"
 
 
-def test_every_link_of_a_page_stays_below_its_root(client):
-    page = client.get("/pr-monitor/monitors/mail")
-
-    links = [part.split('"')[0] for part in page.text.replace('src="', 'href="').split('href="')]
-    assert {link.split("/")[1] for link in links[1:] if link.startswith("/")} == {"pr-monitor"}
+def test_a_browser_finds_the_style_sheet_and_the_first_page(client):
     assert client.get("/pr-monitor/static/page.css").headers["content-type"].startswith("text/css")
     assert client.get("/pr-monitor", follow_redirects=False).headers["location"] == "/pr-monitor/"
+
+
+def test_every_link_of_every_page_is_answered_below_the_root(mlflow, tmp_path):
+    write_predictions(tmp_path)
+    application = build(load_config(write_config(tmp_path)))
+    mail = application.context("mail")
+    run.run(mail)
+    fill_labels(tmp_path)
+    run.run(mail)
+    client = Client(PagesInMlflow(mlflow, tmp_path / "config.yaml", "/models"))
+    waiting, seen = ["/models/pr-monitor/"], set[str]()
+
+    while waiting:
+        path = waiting.pop()
+        page = client.get(path)
+        assert page.status_code == 200, path
+        seen.add(path)
+        if page.headers["content-type"].startswith("text/html"):
+            links = {urljoin(path, link) for link in LINK.findall(page.text)}
+            waiting += sorted(links - seen - {*waiting})
+
+    assert {path for path in seen if not path.startswith("/models/pr-monitor/")} == set()
+    assert {"/models/pr-monitor/monitors/mail/rounds/1/report?version=1"} < seen
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"])

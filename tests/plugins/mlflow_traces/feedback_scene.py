@@ -50,6 +50,11 @@ def answer_all(scene, value, name="ada"):
     return sorted(keys)
 
 
+def item_of(scene, key):
+    [row] = scene.rows("select item_id from tasks where key = :key", key=key)
+    return row["item_id"]
+
+
 def put_back(scene):
     """Deliver what is due to the source."""
     handler = AnswersHandler(scene.database, {scene.name: scene.context})

@@ -12,6 +12,7 @@ from tests.plugins.mlflow_traces.feedback_scene import (
     answer_all,
     feedback,
     fill,
+    item_of,
     put_back,
     queue_of,
     scene_over,
@@ -32,11 +33,6 @@ def scene(database, store, tmp_path):
     scene = scene_over(database, store, tmp_path)
     scene.run(1)
     return scene
-
-
-def item_of(scene, key):
-    [row] = scene.rows("select item_id from tasks where key = :key", key=key)
-    return row["item_id"]
 
 
 def forget(scene, item):
