@@ -86,8 +86,8 @@ def round_share_sentence(flagged: int, passed: int) -> str:
     )
 
 
-def sampled_traces_sentence(variable: str, ratio: float) -> str:
-    """Ask whether the predictions come from traces of which MLflow keeps a sample."""
+def library_sampling_sentence(variable: str, ratio: float) -> str:
+    """Ask whether the predictions come through a library that keeps a sample of them."""
     return (
         f"{variable} is {ratio:g}, so a tracing library here keeps a sample of the traces: if the "
         f"predictions come from them, give source.kept_with: {ratio:g}; else source.kept_with: 1"

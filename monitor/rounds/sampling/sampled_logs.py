@@ -16,7 +16,7 @@ RATIOS = (1, 2, 3, 4, 5, 9, 10, 19, 20, 49, 50, 99, 100)
 chance."""
 FEWEST = 100
 
-TRACE_SAMPLING = "MLFLOW_TRACE_SAMPLING_RATIO"
+LIBRARY_RATIO = "MLFLOW_TRACE_SAMPLING_RATIO"
 
 
 def sampling_questions(
@@ -25,8 +25,8 @@ def sampling_questions(
     """Ask whether the log is a sample, unless ``source.kept_with`` tells."""
     if frame.is_amount or "kept_with" in (settings.source or {}):
         return
-    if ratio := _sampled_traces(environ):
-        yield windows.sampled_traces_sentence(TRACE_SAMPLING, ratio)
+    if ratio := _library_ratio(environ):
+        yield windows.library_sampling_sentence(LIBRARY_RATIO, ratio)
     flagged, passed = frame.flagged_size, frame.size - frame.flagged_size
     if flagged >= FEWEST and passed in {flagged * ratio for ratio in RATIOS}:
         yield windows.round_share_sentence(flagged, passed)
@@ -34,10 +34,10 @@ def sampling_questions(
         yield windows.many_flagged_sentence(flagged, frame.size)
 
 
-def _sampled_traces(environ: Mapping[str, str]) -> float | None:
-    """Read the share of traces that MLflow keeps; None if it keeps all, or that cannot be read."""
+def _library_ratio(environ: Mapping[str, str]) -> float | None:
+    """Read the share that a tracing library keeps; None if it keeps all, or for no number."""
     try:
-        ratio = float(environ.get(TRACE_SAMPLING, "1"))
+        ratio = float(environ.get(LIBRARY_RATIO, "1"))
     except ValueError:
         return None
     return ratio if 0 < ratio < 1 else None
