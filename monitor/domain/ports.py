@@ -277,13 +277,6 @@ class Labeler(Protocol):
 
 
 @runtime_checkable
-class ShowsPictures(Protocol):
-    """A labeler that shows pictures; others show their paths or a remark."""
-
-    shows_pictures: bool
-
-
-@runtime_checkable
 class Watchable(Protocol):
     """A labeler that detects cheaply whether there may be news, so that it need not be asked.
 

@@ -16,6 +16,7 @@ from monitor.domain.class_report import ClassReport
 from monitor.domain.curve_rows import CurvesRow
 from monitor.domain.judge import JudgeRow
 from monitor.domain.round import Round
+from monitor.domain.segments import SegmentRow, SegmentSearchRow
 from monitor.domain.setting_types import Ends, Report
 
 
@@ -97,12 +98,12 @@ ESTIMAND_OF = {"round": "window", "pooled": "rate", "corrected": "window"}
 Row = TypeVar("Row", bound=EstimateRow)
 
 
-def find_row(rows: Iterable[Row], metric: str, basis: str) -> Row | None:
-    """Find the estimate that reports show for a metric and a basis."""
-    for row in rows:
-        if (row.metric, row.basis, row.estimand) == (metric, basis, ESTIMAND_OF[basis]):
-            return row
-    return None
+def find_row(
+    rows: Iterable[Row], metric: str, basis: str, estimand: str | None = None
+) -> Row | None:
+    """Find the estimate for a metric and a basis, of the estimand that reports show if None."""
+    key = metric, basis, estimand or ESTIMAND_OF[basis]
+    return next((row for row in rows if (row.metric, row.basis, row.estimand) == key), None)
 
 
 class DecidingRow(Report):
@@ -147,85 +148,6 @@ class StratumRow(Report):
     def unanswered(self) -> int:
         """Items handed out and not answered."""
         return self.planned - self.labeled - self.declined
-
-
-class OwnEstimate(NamedTuple):
-    """The estimate by a segment's own labels; None without one."""
-
-    point: float | None
-    low: float | None
-    high: float | None
-
-
-class SegmentRow(Report):
-    """Precision or recall of one segment in this round alone, of the window's own items.
-
-    ``point`` and ends borrow from the labels of the other segments, the three ``alone`` do not.
-    ``more_round`` and ``more_segment`` are the labels that ``margin`` still needs: added to the
-    whole round (None: no number suffices), or to the segment only. All three are None if the metric
-    does not exist.
-    """
-
-    segment: str
-    value: str
-    metric: str
-    size: int
-    flagged: int
-    labeled: int
-    point: float | None
-    low: float | None
-    high: float | None
-    alone_point: float | None = None
-    alone_low: float | None = None
-    alone_high: float | None = None
-    reason: str | None = None
-    margin: float | None = None
-    more_round: int | None = None
-    more_segment: int | None = None
-
-    @property
-    def alone(self) -> OwnEstimate:
-        """The estimate from the segment's own labels only."""
-        return OwnEstimate(self.alone_point, self.alone_low, self.alone_high)
-
-
-class ErrorCount(NamedTuple):
-    """Labeled items of a class, how many are wrong, and were they as often as in the rest."""
-
-    labeled: int
-    wrong: int
-    expected: float
-
-
-class WorseSegmentRow(Report):
-    """A segment, or a pair of them, with more errors than the rest of its strata.
-
-    ``metric`` is what is worse: ``precision``, ``recall`` or ``both``. ``odds`` are the odds of
-    error in the last ``rounds`` rounds against the rest (``high`` is None above 8).
-    """
-
-    segment: dict[str, str]
-    metric: str
-    rounds: int
-    flagged: ErrorCount
-    passed: ErrorCount
-    odds: float
-    low: float
-    high: float | None
-    log_evidence: float
-
-
-class SegmentSearchRow(Report):
-    """How many segments and pairs were searched, and the ``worse`` ones.
-
-    Of these the share ``level`` is expected to be named wrongly, at most, and as many intervals to
-    miss.
-    """
-
-    searched: int
-    rounds: int
-    level: float
-    worse: list[WorseSegmentRow]
 
 
 MISSING_MAX = 0.05
@@ -564,16 +486,11 @@ class RoundReport(Report):
         """Return what the store keeps: not the notes on alerts, which are added at each reading."""
         return self.model_dump(mode="json", exclude={"alerts": {"__all__": {"notes"}}})
 
-    def shown(self, metric: str, basis: str) -> ReportedEstimate | None:
-        """Find the estimate that is shown for a metric and a basis."""
-        return find_row(self.estimates, metric, basis)
-
-    def estimate(self, metric: str, *, basis: str, estimand: str) -> EstimateRow | None:
-        """Find one estimate."""
-        for row in self.estimates:
-            if (row.metric, row.basis, row.estimand) == (metric, basis, estimand):
-                return row
-        return None
+    def shown(
+        self, metric: str, basis: str, estimand: str | None = None
+    ) -> ReportedEstimate | None:
+        """Find an estimate, of the estimand that is shown for its basis if none is named."""
+        return find_row(self.estimates, metric, basis, estimand)
 
     def limit(self, metric: str) -> float | None:
         """Find the lower limit of a metric."""

@@ -1,6 +1,7 @@
 """Segments: values of a column, such as a country, for which results are shown by themselves.
 
-For all sources alike: only the largest are kept, and values show as they are.
+For all sources alike: only the largest are kept, and values show as they are. Reports have rows of
+each value.
 """
 
 from __future__ import annotations
@@ -8,9 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from monitor.domain.model import Candidate, StratumFrame
+from monitor.domain.setting_types import Report
 from monitor.domain.visible import visible
 
 MOST_VALUES = 20
@@ -99,3 +101,82 @@ def _named(candidate: Candidate, largest: Sequence[frozenset[str]]) -> Candidate
     values = zip(map(visible, candidate.segments), largest, strict=True)
     named = tuple(value if value in keep else OTHER for value, keep in values)
     return replace(candidate, segments=named)
+
+
+class OwnEstimate(NamedTuple):
+    """The estimate by a segment's own labels; None without one."""
+
+    point: float | None
+    low: float | None
+    high: float | None
+
+
+class SegmentRow(Report):
+    """Precision or recall of one segment in this round alone, of the window's own items.
+
+    ``point`` and ends borrow from the labels of the other segments, the three ``alone`` do not.
+    ``more_round`` and ``more_segment`` are the labels that ``margin`` still needs: added to the
+    whole round (None: no number suffices), or to the segment only. All three are None if the metric
+    does not exist.
+    """
+
+    segment: str
+    value: str
+    metric: str
+    size: int
+    flagged: int
+    labeled: int
+    point: float | None
+    low: float | None
+    high: float | None
+    alone_point: float | None = None
+    alone_low: float | None = None
+    alone_high: float | None = None
+    reason: str | None = None
+    margin: float | None = None
+    more_round: int | None = None
+    more_segment: int | None = None
+
+    @property
+    def alone(self) -> OwnEstimate:
+        """The estimate from the segment's own labels only."""
+        return OwnEstimate(self.alone_point, self.alone_low, self.alone_high)
+
+
+class ErrorCount(NamedTuple):
+    """Labeled items of a class, how many are wrong, and were they as often as in the rest."""
+
+    labeled: int
+    wrong: int
+    expected: float
+
+
+class WorseSegmentRow(Report):
+    """A segment, or a pair of them, with more errors than the rest of its strata.
+
+    ``metric`` is what is worse: ``precision``, ``recall`` or ``both``. ``odds`` are the odds of
+    error in the last ``rounds`` rounds against the rest (``high`` is None above 8).
+    """
+
+    segment: dict[str, str]
+    metric: str
+    rounds: int
+    flagged: ErrorCount
+    passed: ErrorCount
+    odds: float
+    low: float
+    high: float | None
+    log_evidence: float
+
+
+class SegmentSearchRow(Report):
+    """How many segments and pairs were searched, and the ``worse`` ones.
+
+    Of these the share ``level`` is expected to be named wrongly, at most, and as many intervals to
+    miss.
+    """
+
+    searched: int
+    rounds: int
+    level: float
+    worse: list[WorseSegmentRow]

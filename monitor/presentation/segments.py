@@ -6,12 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 
 from monitor.domain.report import (
-    ErrorCount,
     RoundReport,
-    SegmentRow,
-    SegmentSearchRow,
-    WorseSegmentRow,
 )
+from monitor.domain.segments import ErrorCount, SegmentRow, SegmentSearchRow, WorseSegmentRow
 from monitor.presentation.estimates import answered_at_random_text, reason_text
 from monitor.presentation.numbers import evidence_text, interval_text, percent_text, plural
 from monitor.presentation.section import Section, SectionKind

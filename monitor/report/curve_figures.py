@@ -98,7 +98,7 @@ def curves_svg(report: RoundReport) -> bytes | None:
 def _operating(report: RoundReport) -> Operating:
     rates: dict[str, Triple | None] = {}
     for name in OPERATING:
-        row = report.estimate(name, basis="round", estimand="rate")
+        row = report.shown(name, "round", "rate")
         ends = None if row is None else row.ends
         if ends is not None:
             point, low, high = ends

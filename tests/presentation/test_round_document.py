@@ -6,8 +6,9 @@ import pytest
 
 from monitor.cli.views.rounds_page import echo_round, page_json
 from monitor.domain.model import Window
-from monitor.domain.report import RoundPage, SegmentSearchRow, WorseSegmentRow
+from monitor.domain.report import RoundPage
 from monitor.domain.round import Round
+from monitor.domain.segments import SegmentSearchRow, WorseSegmentRow
 from monitor.domain.state import RoundState
 from monitor.presentation.numbers import capital
 from monitor.presentation.round_document import (

@@ -110,7 +110,7 @@ def scene(tmp_path):
 
 def ends(report, basis):
     """Ends and point of a round's precision."""
-    row = report.estimate("precision", basis=basis, estimand="window")
+    row = report.shown("precision", basis, "window")
     return row.low, row.point, row.high
 
 
@@ -228,7 +228,7 @@ def test_without_a_check_answered_nothing_is_corrected_and_the_reason_is_given(s
     scene.answer({item: task for item, task in scene.waiting().items() if task.slot})
     scene.go_on(timedelta(days=6))
 
-    row = scene.report.estimate("precision", basis="corrected", estimand="window")
+    row = scene.report.shown("precision", "corrected")
     assert row.point is None
     assert "no better than chance" in row.reason
     assert "0 of 40 checks of the column" in closing_reason(scene)

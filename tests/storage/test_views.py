@@ -8,8 +8,9 @@ from sqlalchemy import insert, select
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import Answer, EffectKind, Stratum
-from monitor.domain.report import AgreementRow, RoundReport, SegmentRow, find_row
+from monitor.domain.report import AgreementRow, RoundReport, find_row
 from monitor.domain.sample_settings import Bands, Sample
+from monitor.domain.segments import SegmentRow
 from monitor.domain.state import RoundState
 from monitor.rounds.open_rounds import open_rounds
 from monitor.storage.database import change

@@ -8,11 +8,11 @@ from monitor.domain.report import (
     EvidenceRow,
     ReportedEstimate,
     RoundReport,
-    SegmentRow,
     Status,
     StratumRow,
     TimelinePoint,
 )
+from monitor.domain.segments import SegmentRow
 
 FIRST_SLOT = datetime(2025, 1, 6, 6, tzinfo=UTC)
 LIMITS = {"precision": 0.80, "recall": 0.50}

@@ -16,7 +16,7 @@ from monitor.cli.commands.group_checks import group_hints, group_warnings
 from monitor.cli.commands.inverted_labels import inverted_warnings
 from monitor.domain.errors import LabelsRefused, SourceRefused
 from monitor.domain.model import BandEdges, Frame, Window
-from monitor.domain.ports import ExcludesRows, ShowsPictures
+from monitor.domain.ports import ExcludesRows
 from monitor.domain.shown import is_picture
 from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.domain.values import listed
@@ -152,7 +152,7 @@ def _shown_warnings(context: MonitorContext, frame: Frame) -> Iterator[str]:
     yield from group_hints(replace(frame, strata=()), shown)
     pictures = sorted({name for one in shown for name, value in one.items() if is_picture(value)})
     for labeler in [one.labeler for one in context.today]:
-        shows = isinstance(labeler, ShowsPictures) and labeler.shows_pictures
+        shows = getattr(labeler, "shows_pictures", False)
         if pictures and labeler.asks_people and not shows:
             yield (
                 f"pictures ({', '.join(pictures)}) are only paths or a remark with labeling of "

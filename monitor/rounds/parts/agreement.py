@@ -33,9 +33,9 @@ class AgreementPart(ReportPart):
         row = agreement_row(several, labels.strata, seed=seed, cells=cells)
         return None if row is None else row.model_dump()
 
-    def differs(self, round_: Round, now: Any, stored: Any) -> bool:
+    def corrects(self, round_: Round) -> bool:
         """Ignore agreement that was computed without planned overlap."""
-        return round_.settings.overlap > 0 and super().differs(round_, now, stored)
+        return round_.settings.overlap > 0
 
     def fields(self, version: ReportedVersion) -> dict[str, Any]:
         """Return the figures."""

@@ -77,9 +77,9 @@ class ReportPart:
         """Count labels, as JSON; None if there is nothing to store."""
         return None
 
-    def differs(self, round_: Round, now: Any, stored: Any) -> bool:  # noqa: ARG002
-        """Whether labels that came late make other counts."""
-        return bool(now != stored)
+    def corrects(self, round_: Round) -> bool:  # noqa: ARG002
+        """Whether a closed round gets a new version if labels that come late change its counts."""
+        return True
 
     def fields(self, version: ReportedVersion) -> dict[str, Any]:
         """Return its fields of the report."""

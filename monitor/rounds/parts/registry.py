@@ -150,13 +150,13 @@ def have_other_counts(connection: Connection, round_: Round, labels: RoundLabels
     """Whether the labels as they are now give other counts than the last version stored."""
     stored = part_store.read_counts(connection, [round_.id]).get(round_.id, {})
     drawn = part_store.read_drawn(connection, [round_.id]).get(round_.id, {})
-    for part in PARTS:
-        now = None
+    for part in (each for each in PARTS if each.corrects(round_)):
+        now, before = None, stored.get(part.name)
         if part.applies(round_, labels):
-            of_draw, before = drawn.get(part.name), stored.get(part.name)
+            of_draw = drawn.get(part.name)
             labeled = LabeledRound(round=round_, labels=labels, drawn=of_draw, stored=before)
             now = part.counts(labeled)
-        if part.differs(round_, now, stored.get(part.name)):
+        if now != before:
             return True
     return False
 

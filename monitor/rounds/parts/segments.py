@@ -13,14 +13,10 @@ import numpy as np
 from monitor.domain.labels import corrected_evidence_label, evidence_label
 from monitor.domain.model import Answer, Frame
 from monitor.domain.report import (
-    ErrorCount,
     NoticeRow,
-    SegmentRow,
-    SegmentSearchRow,
-    WorseSegmentRow,
 )
 from monitor.domain.round import Round
-from monitor.domain.segments import OTHER
+from monitor.domain.segments import OTHER, ErrorCount, SegmentRow, SegmentSearchRow, WorseSegmentRow
 from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState
 from monitor.presentation.reasons import no_estimate_reason
@@ -261,7 +257,7 @@ class SegmentSearchPart(ReportPart):
             [[list(pair) for pair in name], *map(list, both)] for name, both in evidence.items()
         ]
 
-    def differs(self, round_: Round, now: Any, stored: Any) -> bool:  # noqa: ARG002
+    def corrects(self, round_: Round) -> bool:  # noqa: ARG002
         """Errors differ only where the labels of segments do."""
         return False
 

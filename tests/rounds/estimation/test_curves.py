@@ -32,7 +32,7 @@ def test_a_closed_round_reports_its_curves_and_the_prevalence_they_hold_for(scen
     assert curves.labeled == sum(row.labeled for row in report.strata) == 300
     assert curves.positive == sum(row.positive for row in report.strata)
     assert all(len(getattr(curves.roc, name)) == 41 for name in ("x", "point", "low", "high"))
-    own = report.estimate("prevalence", basis="round", estimand="rate")
+    own = report.shown("prevalence", "round", "rate")
     assert curves.prevalence[0] == pytest.approx(own.point, abs=0.005)
     assert report.cause is None
     assert len(report.model_dump_json(exclude={"estimates"})) < 10_000  # a metric more is fine
