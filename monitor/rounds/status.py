@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from monitor.domain.alerting import LEARNING_ROUNDS, AlertState, StoredAlert
+from monitor.domain.alerting import LEARNING_ROUNDS, AlertState, StoredAlert, only_learns
 from monitor.domain.model import LOG, EffectKind, WaitingSink, why_untagged
 from monitor.domain.notice import Notice
 from monitor.domain.report import (
@@ -166,7 +166,6 @@ def _read(
     waiting = [round_.id for of_monitor in seen.values() for round_ in of_monitor.waiting]
     progress = many_rounds.read_progress(connection, waiting)
     provisional = in_chunks(connection, waiting, provisional_store.newest_rows)
-    estimates = many_rounds.read_shown(connection, closed)
     alerts_of = _by_monitor(alerts)
     held_up = _by_monitor(effect_store.find_waiting(connection, only))
     issues = frame_store.read_all_issues(connection, newest)
@@ -180,13 +179,15 @@ def _read(
     attention = _by_monitor(attention_store.read_attention(connection, now, only))
     labels = label_notes.notes_of_open_rounds(connection, only, ended=newest)
     doubts = concern_store.read_doubts(connection, newest)
-    learning = many_rounds.learning_rounds(connection, closed)
     restated = read_restated_rows(connection, closed)
     for settings in monitors:
         name = settings.name
         monitor_rounds = seen.get(name, NOTHING_SEEN)
         first = monitor_rounds.newest.id if monitor_rounds.newest else NO_ROUND
         last = monitor_rounds.closed.id if monitor_rounds.closed else NO_ROUND
+        estimates = [ReportedEstimate.model_validate(row) for row in reported.get(last, [])]
+        readings = [EvidenceRow.model_validate(row) for row in evidence.get(last, [])]
+        own_alerts = alerts_of.get(name, [])
         yield _StatusOfOne(
             settings=settings,
             now=now,
@@ -195,21 +196,23 @@ def _read(
                 OpenRound.of(round_, progress[round_.id], provisional.get(round_.id))
                 for round_ in monitor_rounds.waiting
             ],
-            alerts=alerts_of.get(name, []),
+            alerts=own_alerts,
             held_up=held_up.get(name, []),
             without_estimate=without_estimate.get(name, []),
             attention=attention.get(name, []),
             labels=labels.get(name, []),
-            estimates=first_shown(estimates.get(last, [])),
-            limits=_limits(evidence.get(last, []), reported.get(last, []), alerts_of.get(name, [])),
+            estimates=first_shown(estimates),
+            limits=compare_limits(
+                readings, estimates, {(alert.metric, alert.side) for alert in own_alerts}
+            ),
             issues=issues.get(first, {}),
             notices=notices.get(last, []),
             answers=answers.get(last),
             doubt=doubts.get(first),
             restated=restated.get(last, []),
-            firing_notices=_of_alerts(notices_of_alerts, alerts_of.get(name, [])),
-            recoveries=_of_alerts(recoveries_of_alerts, alerts_of.get(name, [])),
-            only_learns=last == NO_ROUND or last in learning,
+            firing_notices=_of_alerts(notices_of_alerts, own_alerts),
+            recoveries=_of_alerts(recoveries_of_alerts, own_alerts),
+            only_learns=last == NO_ROUND or only_learns([row.state for row in readings]),
         )
 
 
@@ -267,19 +270,6 @@ def _by_monitor(rows: Iterable[Of]) -> dict[str, list[Of]]:
     for row in rows:
         by_name.setdefault(row.monitor, []).append(row)
     return by_name
-
-
-def _limits(
-    evidence: Iterable[Mapping[str, Any]],
-    estimates: Iterable[Mapping[str, Any]],
-    alerts: Iterable[StoredAlert],
-) -> list[LimitComparison]:
-    """Compare what the last report has with its limits, and with the alerts open now."""
-    return compare_limits(
-        [EvidenceRow.model_validate(row) for row in evidence],
-        [ReportedEstimate.model_validate(row) for row in estimates],
-        {(alert.metric, alert.side) for alert in alerts},
-    )
 
 
 def first_shown(rows: Iterable[EstimateRow]) -> list[EstimateRow]:

@@ -14,7 +14,6 @@ from typing import Any
 
 from sqlalchemy import Connection, case, func, select
 
-from monitor.domain.alerting import only_learns
 from monitor.domain.model import LabelKind
 from monitor.domain.report import AnswersRow, EstimateRow
 from monitor.domain.round import Round
@@ -141,12 +140,6 @@ def read_reported(
     """Read the rows in one part of the report that the latest version of some rounds gave."""
     reported = report_store.read_part(connection, round_ids, part)
     return {each: list(rows or []) for each, rows in reported.items()}
-
-
-def learning_rounds(connection: Connection, round_ids: Sequence[int]) -> set[int]:
-    """Find the rounds that watched no limit, though they have some, by the report they gave."""
-    evidence = read_reported(connection, round_ids, "evidence")
-    return {each for each, rows in evidence.items() if only_learns([r.get("state") for r in rows])}
 
 
 def _by_id(connection: Connection, round_ids: Sequence[int]) -> dict[int | None, Round]:
