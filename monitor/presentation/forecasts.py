@@ -11,10 +11,12 @@ PLAN_SOURCES = {
     "rates": "the values given",
     "reference": "the reference matrix, spread evenly over the bands",
     "scores": "the scores alone, trusted little until a round is labeled",
+    "verdicts": "the scores and the judge's verdicts, trusted little until a round is labeled",
     "history": "the labels of the last history, cell by cell",
     "nothing": "nothing; half of the labels for each predicted class",
 }
-"""Where the rates of a plan come from, by ``PriorRates.source``."""
+"""Where the rates of a plan come from, by ``PriorRates.source``; ``verdicts`` are scores of strata
+that verdicts cut."""
 
 
 def earlier_rounds_text(rounds: int) -> str:
@@ -59,6 +61,16 @@ def unanswered_text(recall_lost: float) -> str:
         'each passed item answered "cannot tell" lowers the low end of recall by about '
         f"{100 * recall_lost:.2g} points"
     )
+
+
+def one_more_text(half_width: float) -> str:
+    """Return what one rare answer more would do to a plan, however likely the margins are.
+
+    >>> one_more_text(0.0881)
+    'One missed positive more, where a label stands for most items, makes recall +-8.8 %.'
+    """
+    share = f"+-{100 * half_width:.1f} %"
+    return f"One missed positive more, where a label stands for most items, makes recall {share}."
 
 
 def plausible_text(plausible: PlausibleScores, assured: Mapping[str, float]) -> str:

@@ -11,7 +11,7 @@ from monitor.drawing.legend import Key
 from monitor.drawing.panel import Box, Panel
 from monitor.drawing.scales import Linear, Log
 from monitor.drawing.svg import QUIET, picture, text_at
-from monitor.presentation.forecasts import plausible_text, unanswered_text
+from monitor.presentation.forecasts import one_more_text, plausible_text, unanswered_text
 from monitor.presentation.numbers import capital
 from monitor.presentation.reasons import plan_note
 from monitor.presentation.table import Table
@@ -159,6 +159,8 @@ def sentences(forecast: PlanForecast) -> list[str]:
     lines += _shares(forecast)
     if plan.margins and (lost := forecast.planned.prospect.recall_lost(plan.labels)):
         lines.append(f"{capital(unanswered_text(lost))}.")
+    if forecast.outlook.one_more is not None:
+        lines.append(one_more_text(forecast.outlook.one_more))
     assurance = forecast.outlook.assurance
     if plan.assured:
         assured = [f"{name} {plan.assured[name]:.2f}" for name in METRICS if name in plan.assured]

@@ -71,6 +71,7 @@ def test_before_any_round_the_scores_steer_the_plan_and_nothing_is_drawn(place):
     assert found["later_margins"].keys() == found["margins"].keys() == {"precision", "recall"}
     assert "60 labels: the first round gives precision +-" in said
     assert ", from the second on precision +-" in said
+    assert f"makes recall +-{100 * found['recall_with_one_more']:.1f} %." in said
     assert found["labels"] == 60
     assert sum(each["size"] for each in found["strata"]) == found["size"] == 200
     assert len(found["strata"]) > 2

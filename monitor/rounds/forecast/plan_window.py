@@ -120,6 +120,7 @@ class PlanForecast:
             "assurance": self.outlook.assurance,
             "assured": dict(plan.assured),
             "plausible": None if plausible is None else asdict(plausible),
+            "recall_with_one_more": self.outlook.one_more,
             "needed": plan.needed,
             "notes": [plan_note(note) for note in plan.notes],
             "strata": [asdict(band) for band in self.bands()],
@@ -199,7 +200,9 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
     estimates: dict[str, float] = {}
     effect = 1.0
     if existing is None or existing.source == "history":
-        basis = PLAN_SOURCES[prospect.prior_rates.source]
+        source: str = prospect.prior_rates.source
+        by_verdict = source == "scores" and prospect.cell is not None
+        basis = PLAN_SOURCES["verdicts" if by_verdict else source]
     else:
         with context.database.read() as connection:
             earlier = round_store.closed_rounds(connection, seen.known.id) if seen.known else []

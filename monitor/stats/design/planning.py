@@ -17,7 +17,7 @@ from scipy import special
 
 from monitor.stats.core.levels import LEVEL, normal_quantile
 from monitor.stats.design.allocation import Allocation, allocate, assured_by
-from monitor.stats.design.assurance import ASSURANCE, FutureWidths
+from monitor.stats.design.assurance import ASSURANCE, FutureWidths, cell_half_widths
 from monitor.stats.design.neyman import AllocationProblem, coefficients_of
 from monitor.stats.design.prior import PriorRates
 
@@ -63,7 +63,8 @@ class PlanOptions:
 
     ``assurance`` is the probability with which margins are to be kept; None if plans are for
     the expected half-width. ``plausible`` is what the plan may come to where scores are all that is
-    known, None otherwise.
+    known, None otherwise. ``one_more`` is the half-width of recall if one positive more than
+    expected turned up (``with_one_more``).
     """
 
     prospect: Prospect
@@ -72,6 +73,7 @@ class PlanOptions:
     bought: tuple[MarginsBought, ...]
     assurance: float | None
     plausible: PlausibleScores | None = None
+    one_more: float | None = None
 
 
 def plan_options(
@@ -115,7 +117,32 @@ def plan_options(
         plausible=plausible_scores(
             prospect, plan.labels, plan.asked, assurance=assurance or ASSURANCE
         ),
+        one_more=with_one_more(prospect, plan.labels) if "recall" in plan.margins else None,
     )
+
+
+def with_one_more(prospect: Prospect, labels: Ints) -> float | None:
+    """Half-width of recall if the heaviest passed cell had one positive answer more than expected.
+
+    It is the cell in which a label stands for most items. None without a passed label, and where
+    strata are bands.
+
+    >>> from monitor.stats.design.prospect import Prospect
+    >>> rates = PriorRates.of_rates([0.8, 1e-4, 0.1])
+    >>> window = Prospect.of([300, 9000, 700], [True, False, False], rates, uniform=0.5)
+    >>> round(with_one_more(window, np.array([60, 20, 120])), 3)
+    0.264
+    """
+    passed = ~prospect.is_flagged & (labels > 0)
+    if prospect.uniform is None or not passed.any():
+        return None
+    n, size = labels.astype(np.float64), prospect.size
+    answers = n * prospect.prior_rates.rate
+    heaviest = int(np.argmax(np.where(passed, size / np.maximum(n, 1), 0.0)))
+    answers[heaviest] = min(answers[heaviest] + 1, n[heaviest])
+    z = normal_quantile(LEVEL)
+    widths = cell_half_widths(size, prospect.is_flagged, n, answers, z=z, cell=prospect.cell)
+    return float(widths["recall"])
 
 
 def _ladder(names: Sequence[str], requested: Mapping[str, float]) -> list[dict[str, float]]:

@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from scipy import special
 
+from monitor.stats.core.metrics import metric
 from monitor.stats.design.allocation import allocate, assured_by
 from monitor.stats.design.assurance import ASSURANCE
-from monitor.stats.design.planning import plan_options, width_curve
+from monitor.stats.design.planning import plan_options, width_curve, with_one_more
 from monitor.stats.design.prior import JointLogits, PriorRates
 from monitor.stats.design.prospect import Prospect
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.power import alert_power
-from tests.stats.samples import reference
+from monitor.stats.estimation.cell_matrix import cell_matrix
+from tests.stats.samples import of_strata, reference
 
 TABLE_4 = {case["name"]: case for case in reference("seed_formulas")["sample_size_margin_0_05"]}
 BOTH = {"precision": 0.05, "recall": 0.05}
@@ -184,6 +186,24 @@ def test_raw_scores_that_claim_a_probability_of_eight_tenths_may_have_none():
     low, high = found.plausible.needed
     assert low < found.plan.total < high
     assert low <= allocate(window, margins=BOTH, assurance=ASSURANCE).total <= high
+
+
+def test_one_positive_more_in_the_heaviest_cell_is_what_a_round_with_it_gives():
+    rates = PriorRates.of_rates([0.9, 0.6, 0.002, 0.002, 0.1])
+    window = Prospect.of([1500, 1000, 4000, 9000, 7000], np.arange(5) < 2, rates, uniform=0.5)
+    labels = np.array([60, 80, 60, 40, 300])  # of the fourth each stands for 225 items
+
+    result = with_one_more(window, labels)
+
+    counts = of_strata(window.size, labels, [54, 48, 0, 1, 30], window.is_flagged)
+    recall = metric("recall")(cell_matrix(counts, "window"))
+    low, high = np.quantile(recall, [0.025, 0.975])
+    assert result == pytest.approx((high - low) / 2, rel=0.15)
+    expected = plan_options(window, max_labels=540)
+    assert expected.one_more is not None
+    assert expected.one_more > expected.plan.margins["recall"]
+    assert plan_options(banded(), margins=BOTH).one_more is None
+    assert with_one_more(window, np.where(window.is_flagged, labels, 0)) is None
 
 
 def test_only_scores_that_no_label_has_tested_make_a_range():
