@@ -429,7 +429,7 @@ def commands_page() -> str:
         if name.split()[1] == first and not is_only_a_group(commands[name])
     ]
     listed = [
-        f"- [`{name}`](#{name.replace(' ', '-')}): {said(commands[name])[0]}" for name in ordered
+        f"- [`{name}`](#{name.replace(' ', '-')}): {paragraphs(commands[name])[0]}" for name in ordered
     ]
     sections = [command_section(name, commands[name]) for name in ordered]
     return "\n".join([COMMANDS_HEAD, *listed, "", *sections])
@@ -452,7 +452,7 @@ def is_only_a_group(command: Any) -> bool:
     return hasattr(command, "commands") and not command.invoke_without_command
 
 
-def said(command: Any) -> list[str]:
+def paragraphs(command: Any) -> list[str]:
     """Return the paragraphs of a command's help, each on one line."""
     return [" ".join(part.split()) for part in inspect.cleandoc(command.help).split("\n\n")]
 
@@ -461,7 +461,7 @@ def command_section(name: str, command: Any) -> str:
     """Return the part about one command."""
     rows = [command_row(one) for one in shown_parameters(command)]
     table = ["| argument or option | default | meaning |", "|---|---|---|", *rows]
-    return "\n".join([f"## {name}", "", "\n\n".join(said(command)), "", *table, ""])
+    return "\n".join([f"## {name}", "", "\n\n".join(paragraphs(command)), "", *table, ""])
 
 
 def shown_parameters(command: Any) -> list[Any]:
@@ -503,5 +503,5 @@ def pages() -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    for place, text in pages().items():
-        (DOCS / place).write_text(text, encoding="utf-8")
+    for path, text in pages().items():
+        (DOCS / path).write_text(text, encoding="utf-8")

@@ -85,7 +85,7 @@ def with_links(text: str, name: str, path: str) -> str:
 
 def link(match: re.Match[str], name: str, path: str) -> str:
     """Return a link as the site has it."""
-    image, words, target, anchor = match[1], match[2], match[3], match[4] or ""
+    image, text, target, anchor = match[1], match[2], match[3], match[4] or ""
     if not target or re.match(r"[a-z]+:", target):
         return match[0]
     place = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
@@ -96,5 +96,5 @@ def link(match: re.Match[str], name: str, path: str) -> str:
     if there is None:
         if not (ROOT / place).exists():
             return match[0]  # mkdocs reports it
-        return words if words.startswith("`") else f"`{place}`"
-    return f"{image}[{words}]({os.path.relpath(there, posixpath.dirname(path) or '.')}{anchor})"
+        return text if text.startswith("`") else f"`{place}`"
+    return f"{image}[{text}]({os.path.relpath(there, posixpath.dirname(path) or '.')}{anchor})"

@@ -246,8 +246,8 @@ def _folders(opened_with: FilesLabeler, today: FilesLabeler) -> tuple[Labeler, .
 
 def _asks_equally(stored: Mapping[str, Any], labeling: Labeling) -> bool:
     """Whether a round's labeler is of the config's kind, and asks for the same kind of answer."""
-    asked = [(each["kind"], each.get("answer", "yes_no")) for each in (stored, labeling.own())]
-    return asked[0] == asked[1]
+    kinds = [(each["kind"], each.get("answer", "yes_no")) for each in (stored, labeling.own())]
+    return kinds[0] == kinds[1]
 
 
 def _stored_labeler(labeling: Mapping[str, Any], block: Block | None, make: MakeLabeler) -> Labeler:

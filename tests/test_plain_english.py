@@ -23,7 +23,7 @@ UNCLEAR = re.compile(
 )
 """Phrases of docstrings that a reader has to read twice."""
 
-MOST_NAMES, MOST_CLASSES, MOST_DOCSTRINGS = 86, 0, 22
+MOST_NAMES, MOST_CLASSES, MOST_DOCSTRINGS = 52, 0, 22
 """What remains today. Lower these numbers when you rename or reword; never raise them."""
 
 

@@ -153,10 +153,10 @@ def _classes(tree: Tree, way: Way, section: Value) -> BlockRequest | None:
 
 
 def _check_keys(tree: Tree, way: Way, section: Mapping[str, Value]) -> None:
-    known = ("column", "values")
-    for key in {**section, **dict.fromkeys(known)}:
-        if key not in known:
-            message = f"there is no such setting here; known are {', '.join(known)}"
+    existing = ("column", "values")
+    for key in {**section, **dict.fromkeys(existing)}:
+        if key not in existing:
+            message = f"there is no such setting here; known are {', '.join(existing)}"
             tree.refuse((*way, key), message)
         elif key not in section:
             tree.refuse((*way, key), f"this setting is missing; {_CLASSES_EXAMPLE}")

@@ -99,7 +99,7 @@ class EvaluationStratum(NamedTuple):
 class EvaluationDesign:
     """A labeled set, ready for the estimates.
 
-    words: How it was drawn, for a sentence that begins with it.
+    how_drawn: How it was drawn, for a sentence that begins with it.
     counts: The same for the statistics; sizes are the labels' own where nobody knows them.
     estimands: ``window`` only where the sizes are of a real population.
     drawn, scaled: Draws of the matrix, and the matrix that points are read from.
@@ -107,7 +107,7 @@ class EvaluationDesign:
     prevalence: That the numbers are to hold for, where it is given.
     """
 
-    words: str
+    how_drawn: str
     strata: tuple[EvaluationStratum, ...]
     counts: Counts
     estimands: tuple[Estimand, ...]
@@ -165,7 +165,7 @@ def _free(
         flagged=1,
     )
     return EvaluationDesign(
-        words=text,
+        how_drawn=text,
         strata=_strata(classes, (FLAGGED, PASSED), sized=False),
         counts=classes.counts,
         estimands=("rate",),
@@ -296,7 +296,7 @@ def _stratified(
 ) -> EvaluationDesign:
     counts = sample.counts
     return EvaluationDesign(
-        words=text,
+        how_drawn=text,
         strata=_strata(sample, names, sized=sized),
         counts=counts,
         estimands=("rate", "window") if sized else ("rate",),

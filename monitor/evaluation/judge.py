@@ -101,15 +101,15 @@ def evaluate_judge_rows(
             "class that the items were drawn by"
         )
         raise InputRefused(message)
-    warned, design, found = estimate_design(rows, drawn, tuple(METRIC_OF.values()), level)
+    warned, design, estimated = estimate_design(rows, drawn, tuple(METRIC_OF.values()), level)
     name_of = {metric: name for name, metric in METRIC_OF.items()}
     yes, positive = rows.flagged, rows.positive
     cells = {"tp": yes & positive, "fp": yes & ~positive, "fn": ~yes & positive}
     cells["tn"] = ~yes & ~positive
     return JudgeEvaluation(
-        drawn=design.words,
+        drawn=design.how_drawn,
         level=level,
-        estimates=[worded(replace(each, metric=name_of[each.metric])) for each in found],
+        estimates=[worded(replace(each, metric=name_of[each.metric])) for each in estimated],
         labels={name: int(of.sum()) for name, of in cells.items()},
         warnings=tuple(warned),
     )

@@ -270,7 +270,7 @@ def evaluate_rows(rows: LabeledRows, drawn: EvaluationSample, *, level: float = 
     curves = _curves(rows, design, level)
     p3 = prevalence_curve(design.drawn.of("rate"), level=level, scaled=design.scaled)
     return Evaluation(
-        drawn=design.words,
+        drawn=design.how_drawn,
         level=level,
         threshold=rows.threshold,
         estimates=[worded(each) for each in result],

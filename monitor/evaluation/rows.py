@@ -207,12 +207,12 @@ def _first(wrong: pd.Series[bool]) -> int:
 
 
 def _zero_one(column: Column, what: str, hint: str = "") -> Flags:
-    in_words = pd.Series(_flat(column.values)).map(zero_one)
+    parsed = pd.Series(_flat(column.values)).map(zero_one)
     expected = (
         f"a {what} is 1 or 0, yes or no, true or false. In other words, say which of them is "
         "positive, such as frame['label'] = (frame['label'] == 'fraud').astype(int)"
     )
-    numbers = _numbers(Column(column.name, in_words), what, expected)
+    numbers = _numbers(Column(column.name, parsed), what, expected)
     distinct = np.unique(numbers)
     if np.isin(distinct, [0, 1]).all():
         return np.asarray(numbers == 1)

@@ -65,7 +65,7 @@ def propose_from_labels(rows: LabeledRows, drawn: EvaluationSample, goal: Goal) 
         goal,
         sample=ScoredSample(items, rows.score),
         seed=SEED,
-        drawn=design.words,
+        drawn=design.how_drawn,
         warnings=tuple(warnings),
         total=total,
     )

@@ -41,7 +41,7 @@ def _checks_sentence(row: CheckRow) -> str:
 
 
 _UNSEEN = ". An error that they repeat is not seen"
-"""Who sees what the column says, or goes by the same evidence, finds too few errors."""
+"""A checker who sees the label, or uses the same evidence, finds too few errors."""
 
 
 def _percent(ends: Ends | None, right: int, items: int) -> str:

@@ -1,6 +1,6 @@
 """How a metric compares with its limit, in one of four words that all readers share.
 
-The word goes by the intervals that people see, an alert by evidence. So a metric can be beyond its
+The word follows from the displayed intervals, an alert from evidence. So a metric can be beyond its
 limit before an alert fires, since the promise on false alarms needs more than one interval.
 """
 

@@ -27,7 +27,7 @@ class SectionKind(StrEnum):
 
 
 class Section(NamedTuple):
-    """Tables under a title, then what to know of them."""
+    """Tables under a title, then lines that explain them."""
 
     kind: SectionKind
     title: str

@@ -192,13 +192,13 @@ def _of_judge(forecast: PlanForecast) -> Iterator[str]:
 
 
 def _judge_text(judge: AssumedJudge) -> str:
-    (found, missed), (false, passed) = (
+    (positive, missed), (false, passed) = (
         [f"{100 * share:.3g} %" for share in shares] for shares in (judge.tpr, judge.fpr)
     )
-    if (found, false) == (missed, passed):
-        return f"{found} of the positives and {false} of the negatives"
+    if (positive, false) == (missed, passed):
+        return f"{positive} of the positives and {false} of the negatives"
     return (
-        f"{found} of the flagged positives, {missed} of the missed ones, {false} of the flagged "
+        f"{positive} of the flagged positives, {missed} of the missed ones, {false} of the flagged "
         f"negatives and {passed} of the passed ones"
     )
 

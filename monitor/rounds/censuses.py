@@ -103,11 +103,11 @@ def recounted(context: MonitorContext, labeler: Labeler, part_of: Mapping[int, i
     for round_ in rounds:
         earlier = before[round_.id].get(part_of[round_.id])
         if earlier is not None:
-            _count_again(context, round_, labeler, (part_of[round_.id], earlier), result)
+            _update_counts(context, round_, labeler, (part_of[round_.id], earlier), result)
     return result
 
 
-def _count_again(
+def _update_counts(
     context: MonitorContext,
     round_: Round,
     labeler: ReadsTruth,

@@ -70,7 +70,7 @@ class OpenRound:
     def of(
         cls, round_: Round, progress: RoundProgress, provisional: ProvisionalRow | None = None
     ) -> OpenRound:
-        """Choose what people ask of a round."""
+        """Select the fields that status shows."""
         return cls(
             round=round_.number,
             slot=round_.slot,

@@ -68,7 +68,7 @@ def reconcile(context: MonitorContext, runs: RoundRuns) -> RestoredRounds:
         monitor_id = round_store.ensure_monitor(connection, name, now)
         for slot, run in shown.items():
             if slot in behind:
-                _go_on_above(connection, before[slot], run, now)
+                _raise_version(connection, before[slot], run, now)
             elif slot not in before:
                 _add_lost(connection, context, monitor_id, run)
         concern_store.forget_doubt(connection, monitor_id)
@@ -106,7 +106,7 @@ def _add_lost(
     )
 
 
-def _go_on_above(connection: Connection, round_: Round, run: ShownRun, now: datetime) -> None:
+def _raise_version(connection: Connection, round_: Round, run: ShownRun, now: datetime) -> None:
     """Let the next version of a round lie above the one that MLflow shows, if it will have any."""
     if round_transitions.start_above(connection, round_.id, run.version):
         return

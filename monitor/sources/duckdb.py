@@ -366,7 +366,7 @@ class EngineSource(TableSource):
         with self.open_table(window) as table:
             yield Reading(Statements(table), DUCKDB)
 
-    def found(self, reading: Reading) -> DuckdbTable:
+    def describe_table(self, reading: Reading) -> DuckdbTable:
         """Describe the table."""
         return table_info(reading.connection.table, self.state)
 

@@ -272,7 +272,7 @@ class SqlSource(TableSource):
         """Open a transaction that sees one state and writes nothing."""
         return self.database.reading()
 
-    def found(self, reading: Reading) -> TableInfo:
+    def describe_table(self, reading: Reading) -> TableInfo:
         """Find the table or view by reflection."""
         return find_table(reading, self.place, self.settings.table)
 

@@ -73,7 +73,7 @@ class DescribedTable:
     @contextmanager
     def _opened(self) -> Iterator[tuple[Reading, TableInfo]]:
         with self._source.opened() as reading:
-            yield reading, self._source.found(reading)
+            yield reading, self._source.describe_table(reading)
 
 
 def _without_password(address: str) -> str:

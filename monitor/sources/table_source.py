@@ -83,7 +83,7 @@ class TableSource:
         """What a reading that does not end is known by, and named by for people."""
         return self.place
 
-    def found(self, reading: Reading) -> TableInfo:
+    def describe_table(self, reading: Reading) -> TableInfo:
         """Find the table, with the types of its columns. Raises `SourceRefused` if none exists."""
         raise NotImplementedError
 
@@ -248,7 +248,7 @@ class TableSource:
         """Read by statements that are checked first, rows of a window or all."""
 
         def by_query(reading: Reading) -> T:
-            query = self.query(self.found(reading))
+            query = self.query(self.describe_table(reading))
             self._check_times(reading, query)
             return read(reading, query)
 
@@ -268,7 +268,7 @@ class TableSource:
     def _read_together(
         self, reading: Reading, scans: Sequence[PlannedScan], window: Window, seed: str
     ) -> list[tuple[Scan, Frame]]:
-        table, builder = self.found(reading), FrameBuilder(reading, window)
+        table, builder = self.describe_table(reading), FrameBuilder(reading, window)
         if not table.dialect.greatest:
             return []
         usable = []

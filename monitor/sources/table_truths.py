@@ -150,7 +150,7 @@ class TableTruths:
 
     def _query(self, reading: Reading) -> Query:
         source, columns = self.source, self._columns
-        table = replace(source.found(reading), refused=LabelsRefused)
+        table = replace(source.describe_table(reading), refused=LabelsRefused)
         table.need(columns.value, "labeling.value")
         table.check_id(columns.id, "labeling.id")
         for column in source.settings.where:

@@ -189,7 +189,7 @@ def test_reading_a_week_of_a_year_leaves_most_of_the_file_unread(tmp_path):
     source = parquet_source(tmp_path, select, time_zone="America/New_York")
 
     with source.opened() as reading:
-        scan = Scan(source, source.query(source.found(reading)), TWO, 5)
+        scan = Scan(source, source.query(source.describe_table(reading)), TWO, 5)
         statement = SharedQuery([scan]).draw(WEEK, "s", [{0: "g"}], None)
         sql, values = ENGINE.compiled(statement)
         [(_, plan)] = reading.connection.table.rows(f"explain analyze {sql}", values)

@@ -46,7 +46,7 @@ class Check:
     """One check: its result, or the problem and its exit code.
 
     A ``note`` is worth knowing; there is nothing to fix.
-    ``looks`` are worth a look and are no problem: rounds go on in spite of them.
+    ``concerns`` are worth a look, though rounds continue.
     """
 
     what: str
@@ -54,7 +54,7 @@ class Check:
     problem: str | None = None
     code: int = 0
     note: str | None = None
-    looks: tuple[str, ...] = ()
+    concerns: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, str | list[str] | None]:
         """Return it for programs."""
@@ -63,7 +63,7 @@ class Check:
             "found": self.found or None,
             "problem": self.problem,
             "note": self.note,
-            "looks": list(self.looks),
+            "looks": list(self.concerns),
         }
 
 
@@ -109,8 +109,8 @@ def _models(application: Application) -> Iterator[Check]:
 def _forecast(context: MonitorContext) -> Iterator[Check]:
     """Return the assurance of the next rounds, and the drops that their labels can find."""
     settings, name = context.settings.round, context.settings.name
-    is_asked = context.asks_people(settings)
-    if not (settings.limits.bounds or settings.sample.margin.wanted() or is_asked):
+    needs_people = context.asks_people(settings)
+    if not (settings.limits.bounds or settings.sample.margin.wanted() or needs_people):
         return
     try:
         upcoming = expected_round(context)
@@ -119,7 +119,7 @@ def _forecast(context: MonitorContext) -> Iterator[Check]:
     for what, line in (("plan", plan_line(upcoming)), ("alerts", alerts_line(context, upcoming))):
         if line is not None:
             yield Check(f"{what} of {name}", line)
-    if is_asked and upcoming.recall_lost:
+    if needs_people and upcoming.recall_lost:
         yield Check(f"answers of {name}", unanswered_text(upcoming.recall_lost))
 
 
@@ -157,7 +157,7 @@ def _tried(what: str, act: Callable[[], CheckResult | str]) -> Check:
         return Check(what, problem=str(error), code=error.exit_code)
     if isinstance(result, str):
         return Check(what, result)
-    return Check(what, result.text, looks=result.looks)
+    return Check(what, result.text, concerns=result.concerns)
 
 
 def _labels(context: MonitorContext, assigned: AssignedLabeler) -> CheckResult | str:

@@ -58,14 +58,14 @@ class CheckResult:
     """What is well, if anything, and what needs a look though a round would go on."""
 
     text: str
-    looks: tuple[str, ...] = ()
+    concerns: tuple[str, ...] = ()
 
 
 def check_source(context: MonitorContext) -> CheckResult:
-    """Scan the newest window as a round would, and say what is there.
+    """Scan the newest window as a round would, and describe it.
 
-    Raises `SourceRefused` if a column is missing or of a wrong type, no file is there, so many rows
-    are bad that no round could be drawn, or the config cannot be meant for these values.
+    Raises `SourceRefused` if a column is missing or has a wrong type, no file exists, too many rows
+    are bad for a draw, or the config cannot be meant for these values.
     """
     settings = context.settings.round
     slot = newest_slot(settings.schedule, context.clock())
@@ -228,9 +228,9 @@ def check_truth(
 
 @dataclass(frozen=True, slots=True)
 class _Join:
-    """Items of a window, ids of the truth, and what that has of the window.
+    """Items of a window, ids of the truth, and which items have a label.
 
-    ``has_a_row_each``: every item should have its truth by now.
+    ``has_a_row_each``: every item should have its label already.
     """
 
     window: Window

@@ -138,7 +138,7 @@ def _chosen(connection: Connection, number: int | None, sink: str | None) -> lis
 
     effects = find_open(connection, sink=sink, number=number)
     if number is not None and not effects:
-        message = f"no open effect has the id {number}; pr-monitor effects lists those there are"
+        message = f"no open effect has the id {number}; pr-monitor effects lists the open ones"
         raise InputRefused(message)
     if sink is not None and not effects:
         waiting = ", ".join(sorted({effect.sink for effect in find_open(connection)})) or "none"

@@ -289,14 +289,14 @@ def _described(path: str, folder: Path, table: str | None) -> Described:
 
 
 def _echo_check(check: Check) -> None:
-    found: dict[str, list[tuple[str | None, str]]] = {
+    sentences_of: dict[str, list[tuple[str | None, str]]] = {
         "note": [(check.note, "yellow")],
         "ok": [(check.found, "green")],
-        "LOOK": [(look, "magenta") for look in check.looks],
+        "LOOK": [(concern, "magenta") for concern in check.concerns],
         "PROBLEM": [(check.problem, "red")],
     }
     indent = " " * len("PROBLEM  ")
-    for mark, sentences in found.items():
+    for state, sentences in sentences_of.items():
         for sentence, colour in sentences:
             if sentence:
-                echo(f"{mark:<8} {check.what}: {sentence}", indent=indent, colour=colour)
+                echo(f"{state:<8} {check.what}: {sentence}", indent=indent, colour=colour)

@@ -113,9 +113,9 @@ def people_sentence(context: MonitorContext, rounds: Sequence[Round] = ()) -> st
     deadlines = [at for round_ in rounds if (at := round_.people_deadline) is not None]
     by = f" until {minute(min(deadlines))} UTC" if deadlines else ""
     asking = [one.labeler for one in context.today if one.labeler.asks_people]
-    places = "; ".join(dict.fromkeys(map(_opened_by, asking)))
+    openings = "; ".join(dict.fromkeys(map(_opened_by, asking)))
     waits = "1 item waits" if items == 1 else f"{items:,} items wait"
-    return f"{waits} for people{by}: {places}; then run pr-monitor run-once"
+    return f"{waits} for people{by}: {openings}; then run pr-monitor run-once"
 
 
 def _opened_by(labeler: Labeler) -> str:

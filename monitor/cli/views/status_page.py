@@ -149,8 +149,8 @@ def echo_overview(overview: Overview) -> None:
     for alert in overview.alerts:
         for line in _alert(alert, overview):
             echo(f"  {line}", indent="  ")
-    to_go = overview.learning_rounds_remaining if overview.status is Status.LEARNING else 0
-    for line in (*learning_lines(to_go, overview.proposed_limits), *_doing(overview)):
+    remaining = overview.learning_rounds_remaining if overview.status is Status.LEARNING else 0
+    for line in (*learning_lines(remaining, overview.proposed_limits), *_doing(overview)):
         echo(f"  {line}", indent="  ")
     echo(f"  {next_round_line(overview.next_slot)}")
 

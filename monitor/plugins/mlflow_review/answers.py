@@ -79,7 +79,7 @@ class ReviewReading:
         """All answers."""
         return [event for key in sorted(self.said) for event in self.said[key].values()]
 
-    def mark(self, missing: Iterable[str]) -> str:
+    def marker(self, missing: Iterable[str]) -> str:
         """Text that differs between states of what was read."""
         self._digest.update("\n".join(missing).encode())
         return str(self._digest.hexdigest())

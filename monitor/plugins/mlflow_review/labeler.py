@@ -167,7 +167,7 @@ class MlflowReviewLabeler:
         with self._experiment() as experiment:
             reading = self._reading(experiment, tasks)
         missing = sorted(set(tasks) - set(reading.said))
-        marker = reading.mark(missing)
+        marker = reading.marker(missing)
         if marker == cursor:
             return Collected(cursor=cursor, was_read=False)
         return Collected(

@@ -112,9 +112,9 @@ def _check_fits(session: SparkSession, settings: SparkSettings) -> None:
 def _another(running: str, settings: SparkSettings) -> SourceRefused:
     configured = settings.master or _bare(settings.remote)
     message = (
-        f"this process has a session of Spark, {running}, and source names {configured}: there is "
-        "one for a process. Give all Spark sources the same master, remote and config, leave them "
-        "out to use the session that is there, or run the monitors in processes of their own"
+        f"this process already has a Spark session, {running}, but source names {configured}, and "
+        "a process can have only one. Give all Spark sources the same master, remote and config, "
+        "remove these to use the existing session, or run the monitors in separate processes"
     )
     return SourceRefused(message)
 

@@ -245,7 +245,7 @@ class SparkSource(TableSource):
             why = "files of it went while they were read"
         return SourceUnavailable(f"{location}: {why}: {answer}; it is tried again")
 
-    def found(self, reading: Reading) -> TableInfo:
+    def describe_table(self, reading: Reading) -> TableInfo:
         """Describe the rows by the types that Spark gives their columns."""
         fields = reading.connection.rows.schema.fields
         kinds = {each.name: type_of(each.dataType.simpleString()) for each in fields}

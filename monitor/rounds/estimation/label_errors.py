@@ -90,7 +90,7 @@ class PooledChecks:
         return summed(CheckCounts(*each) for each in self.counts)
 
     def audit(self) -> LabelAudit:
-        """Return what they say of labels; raises `NoBetterThanChance`."""
+        """Return the error rates of labels; raises `NoBetterThanChance`."""
         return weighted_audit(self.counts, self.items)
 
     def shares(self) -> tuple[Ends | None, Ends | None]:

@@ -103,10 +103,10 @@ def precision_cause(
 
 
 def _own_intervals(rows: Sequence[ReportedEstimate]) -> dict[str, Interval]:
-    found = (find_row(rows, name, "round") for name in ("precision", "recall"))
+    estimates = (find_row(rows, name, "round") for name in ("precision", "recall"))
     return {
         row.metric: Interval(row.point, row.low, row.high)
-        for row in found
+        for row in estimates
         if row is not None
         and row.point is not None
         and row.low is not None

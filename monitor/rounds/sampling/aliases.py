@@ -100,5 +100,5 @@ def window_alias(context: MonitorContext, round_: Round) -> WindowAlias | None:
     before = [each for each in named if each.slot < round_.slot][-1:]
     after = [each for each in named if each.slot >= round_.slot]
     first = sorted(after, key=lambda each: each.read_at)[:1]
-    known = frozenset(each.version for each in named)
-    return WindowAlias(alias, round_.number, round_.settings.alias, (*before, *first), known)
+    versions = frozenset(each.version for each in named)
+    return WindowAlias(alias, round_.number, round_.settings.alias, (*before, *first), versions)

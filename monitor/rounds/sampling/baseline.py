@@ -209,11 +209,11 @@ def _similar(
     """Choose the newest windows of like length; shorter than a week, of the same hour of it."""
     zone = ZoneInfo(schedule.time_zone)
 
-    def place(at: datetime) -> str:
+    def weekday_time(at: datetime) -> str:
         return "" if _length(window) > _NEARLY_A_WEEK else at.astimezone(zone).strftime("%a%H%M")
 
     like = _of_like_length(window, drawn)
-    return [each for each in like if place(each.slot) == place(slot)][:WINDOWS]
+    return [each for each in like if weekday_time(each.slot) == weekday_time(slot)][:WINDOWS]
 
 
 def _of_like_length(window: Window, drawn: Sequence[DrawnWindow]) -> list[DrawnWindow]:

@@ -144,7 +144,7 @@ def rates_before(
 ) -> PriorRates | None:
     """Pool the reference and the earlier rounds by band, or smooth them along the cells.
 
-    A first round goes by the last history of the monitor.
+    A first round uses the last history of the monitor.
     """
     earlier, strata = scan.earlier(context, round_), scan.edges.strata()
     sizes = [part.size for part in scan.frame.strata]

@@ -1,4 +1,4 @@
-"""What suggests that a log holds a sample of the predictions, though the config says nothing."""
+"""Signs that a log keeps only a sample of the predictions, without `kept_with` in the config."""
 
 from __future__ import annotations
 

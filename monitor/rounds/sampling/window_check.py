@@ -50,7 +50,7 @@ class WindowCheck:
             return 2
         return int(any(concern.is_setting for concern in self.concerns))
 
-    def beside(self, today: WindowCheck) -> WindowCheck:
+    def combine(self, today: WindowCheck) -> WindowCheck:
         """Return the check with what is wrong by the settings of today as well."""
         if self.fault is None or today.fault in {None, self.fault}:
             return self
@@ -91,7 +91,7 @@ def best_trial(context: MonitorContext, round_: Round) -> DrawTrial:
     other = _by_today(context, round_, differences, why)
     if other.seen.severity < own.seen.severity:
         return other
-    return replace(own, seen=own.seen.beside(other.seen))
+    return replace(own, seen=own.seen.combine(other.seen))
 
 
 def _by_today(

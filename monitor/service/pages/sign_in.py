@@ -1,8 +1,7 @@
-"""The way in by a name and a password. After some sign-ins that fail, the next one has to wait.
+"""Sign-in by name and password. After some failures, the next attempt has to wait.
 
-Failures are counted in the store, for each name and each address, so a restart or another replica
-goes on counting. A sign-in counts as failed until it is known to be right, so many at a time get
-no further than one after the other.
+Failures are counted in the store, for each name and each address, across restarts and replicas. An
+attempt counts as failed until it succeeds, so parallel attempts gain nothing.
 """
 
 import ipaddress

@@ -48,11 +48,11 @@ _TINY = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Allocation:
-    """How many items of each stratum to label, and what that buys.
+    """How many items of each stratum to label, and the resulting precision.
 
-    ``labels`` are in the order of the sizes, shape ``(H,)``. ``margins`` are the half-widths
-    expected of each metric's interval, 1 at most, where it says nothing; empty if nothing is known
-    of the rates. ``asked`` are the margins wanted, ``needed`` the labels that they need regardless
+    ``labels`` are in the order of the sizes, shape ``(H,)``. ``margins`` are the expected
+    half-widths of each metric's interval, 1 at most (no information); empty without any rates.
+    ``asked`` are the requested margins, ``needed`` the labels that they need regardless
     of the budget, if known. ``cost`` is of all labels, in the unit in which costs were given, one
     label being 1 otherwise. ``assured`` is the probability, under the prior of the round, that the
     half-width of each asked metric comes out within its margin. ``later`` are the half-widths that
@@ -149,8 +149,8 @@ def _pilot(
 
     ``later`` takes these rates for right; the pilot trusts them in part.
     """
-    asked = {name: later.asked[name] for name in later.asked if name in problem.coefficients}
-    aims = asked or dict.fromkeys(problem.coefficients, DEFAULT_MARGIN)
+    requested = {name: later.asked[name] for name in later.asked if name in problem.coefficients}
+    aims = requested or dict.fromkeys(problem.coefficients, DEFAULT_MARGIN)
     blend = BLENDS[prospect.prior_rates.source]
     by_band = _under_doubt(problem, prospect.prior_rates)
     design = BlendedDesign(by_band, without_bands(problem, prospect), blend)
@@ -172,16 +172,16 @@ def _foreseen(
     by_scores: bool = False,
 ) -> Allocation:
     """Add what the labels of a plan buy, and the margins that they keep less often than asked."""
-    asked = {name: plan.asked[name] for name in plan.asked if name in problem.coefficients}
+    requested = {name: plan.asked[name] for name in plan.asked if name in problem.coefficients}
     drawn = {} if future is None else future.half_widths(plan.labels)
     widths = _expected(problem, future, plan.labels)
-    assured = shares_within(drawn, asked)
+    assured = shares_within(drawn, requested)
     short: list[PlanNote] = []
     if assurance is not None and plan.needed is not None and plan.needed > plan.total:
         of_round = (assurance, plan.needed, by_scores)
         short = [
             BudgetShort(name, margin, widths[name], assured[name], *of_round)
-            for name, margin in asked.items()
+            for name, margin in requested.items()
             if assured[name] < assurance
         ]
     return replace(plan, margins=widths, assured=assured, notes=(*plan.notes, *short))

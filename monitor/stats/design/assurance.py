@@ -1,7 +1,7 @@
 r"""How sure a plan is of its margins: the half-widths of intervals from labels not yet drawn.
 
-A plan by the expected variance misses its margin in about half of the rounds: the rates are known
-only so well, and the labels of a round say more or less than their expectation. So rates are drawn
+A plan by the expected variance misses its margin in about half of the rounds: rates are uncertain,
+and the labels of a round are more or less informative than expected. So rates are drawn
 from the prior of the round, the round's answers from the rates, and of each draw the
 half-width of the interval is computed as after a round,
 

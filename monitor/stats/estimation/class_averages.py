@@ -166,7 +166,7 @@ def class_averages(
             for average in get_args(Average)
             for metric in _METRICS
         ),
-        labels=len(strata.place),
+        labels=len(strata.item),
         items=strata.items,
         level=level,
         estimand=estimand,
@@ -240,14 +240,16 @@ def _few_labels(classes: Sequence[ClassSample], metric: str, estimand: Estimand)
 
 
 def _whole(metric: str, class_totals: Totals) -> Floats:
-    """Items of which the found ones are the metric, shape ``(C, D)``."""
+    """Items of which the detected ones are the metric, shape ``(C, D)``."""
     return (
-        class_totals.flagged if metric == "precision" else class_totals.found + class_totals.missed
+        class_totals.flagged
+        if metric == "precision"
+        else class_totals.detected + class_totals.missed
     )
 
 
 def _value(average: Average, metric: str, class_totals: Totals, averaged: Bools) -> Floats:
-    matched, denominator = class_totals.found[averaged], _whole(metric, class_totals)[averaged]
+    matched, denominator = class_totals.detected[averaged], _whole(metric, class_totals)[averaged]
     if average == "macro":
         return np.asarray((matched / denominator).mean(axis=0))
     return np.asarray(matched.sum(axis=0) / denominator.sum(axis=0))
@@ -256,8 +258,8 @@ def _value(average: Average, metric: str, class_totals: Totals, averaged: Bools)
 def _changes(average: Average, metric: str, window: _ClassWindow, averaged: Bools) -> Floats:
     """Change of the average where a label is left out of its class's sample, shape ``(n,)``."""
     class_index = window.without.of_class
-    matched, denominator = window.point.found[:, 0], _whole(metric, window.point)[:, 0]
-    more_matched = window.without.found
+    matched, denominator = window.point.detected[:, 0], _whole(metric, window.point)[:, 0]
+    more_matched = window.without.detected
     more = (
         np.zeros(len(class_index))
         if metric == "precision"
@@ -272,7 +274,7 @@ def _changes(average: Average, metric: str, window: _ClassWindow, averaged: Bool
 def _change(
     matched: Floats | float, denominator: Floats | float, more_matched: Floats, more: Floats
 ) -> Floats:
-    """Change of found/whole; none if nothing is left of the whole."""
+    """Change of detected/whole; none if nothing is left of the whole."""
     now, changed = matched / np.maximum(denominator, _NONE), denominator + more
     new = np.where(changed > _NONE, (matched + more_matched) / np.maximum(changed, _NONE), now)
     return np.asarray(new - now)
@@ -285,7 +287,7 @@ def _jackknife(window: _ClassWindow, change: Floats) -> _Jackknife:
     scale = (window.open_share * (labeled - 1) / labeled)[stratum]
     mean = np.bincount(stratum, weights=change, minlength=len(labeled)) / labeled
     spread = np.sqrt(scale) * (change - mean[stratum])
-    of_item = np.bincount(strata.place, weights=spread, minlength=strata.items)
+    of_item = np.bincount(strata.item, weights=spread, minlength=strata.items)
     return _Jackknife(bias=float(scale @ change), variance=float(of_item @ of_item))
 
 

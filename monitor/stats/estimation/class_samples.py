@@ -1,7 +1,7 @@
 r"""Samples of several classes that share items: the totals that they make, drawn and jackknifed.
 
 The strata of all classes lie below each other, H of them, and so do the n labels. One item may have
-a label in the samples of several classes; ``place`` tells which labels are of one item.
+a label in the samples of several classes; ``item`` has the same index for labels of one item.
 
 In each draw an item i has one weight :math:`g_i \sim \mathrm{Exp}(1)` in all samples that hold it,
 
@@ -77,7 +77,7 @@ class Layout(NamedTuple):
     priors: Floats  # light and heavy, (2, H)
     point: Floats  # share of the class among the labels, weighted, (H,)
     stratum: Ints  # (n,)
-    place: Ints  # of the item among all different ones, (n,)
+    item: Ints  # of the item among all different ones, (n,)
     worth: Floats  # (n,)
     positive: Bools  # (n,)
     items: int
@@ -86,7 +86,7 @@ class Layout(NamedTuple):
 class Totals(NamedTuple):
     """Items of C classes in the window, shape ``(C, D)`` each."""
 
-    found: Floats
+    detected: Floats
     missed: Floats
     flagged: Floats
 
@@ -95,7 +95,7 @@ class Excluded(NamedTuple):
     """Class of each label, and how its totals change without that label, shape ``(n,)`` each."""
 
     of_class: Ints
-    found: Floats
+    detected: Floats
     missed: Floats
 
 
@@ -123,7 +123,7 @@ def layout(classes: Sequence[ClassSample]) -> Layout:
         priors=np.concatenate([stratum_priors(sample) for sample in samples], axis=1),
         point=np.divide(positive_total, total, out=np.zeros(len(size)), where=total > 0),
         stratum=stratum,
-        place=index.reshape(-1),
+        item=index.reshape(-1),
         worth=worth,
         positive=positive,
         items=len(different),
@@ -140,7 +140,7 @@ def totals(strata: Layout, shares: Floats) -> Totals:
     up = strata.flagged[:, np.newaxis]
     flagged = np.bincount(strata.of_class, weights=strata.size * strata.flagged, minlength=count)
     return Totals(
-        found=per_class @ np.where(up, items, 0),
+        detected=per_class @ np.where(up, items, 0),
         missed=per_class @ np.where(up, 0, items),
         flagged=np.broadcast_to(flagged[:, np.newaxis], (count, shares.shape[1])),
     )
@@ -170,7 +170,7 @@ def drawn_totals(
         parts.append(totals(strata, width * shares))
     fixed = totals(strata, labeled_share + (open_share - width) * total / draws)
     return Totals(
-        found=np.concatenate([part.found for part in parts], axis=1) + fixed.found,
+        detected=np.concatenate([part.detected for part in parts], axis=1) + fixed.detected,
         missed=np.concatenate([part.missed for part in parts], axis=1) + fixed.missed,
         flagged=np.broadcast_to(fixed.flagged, (len(fixed.flagged), draws)),
     )
@@ -179,7 +179,7 @@ def drawn_totals(
 def _shares(strata: Layout, rng: np.random.Generator, draws: int) -> Iterator[Floats]:
     """Draw the share of the class in each stratum, shape ``(H, some)``, ``draws`` of them."""
     shape = (len(strata.size), strata.items)
-    where = strata.stratum, strata.place
+    where = strata.stratum, strata.item
     positives = sparse.csr_array((strata.worth * strata.positive, where), shape=shape)
     negatives = sparse.csr_array((strata.worth * ~strata.positive, where), shape=shape)
     at_once = min(_AT_ONCE, max(1, _WEIGHTS // max(strata.items, 1)))
@@ -215,6 +215,6 @@ def leave_one_out(strata: Layout) -> Excluded:
     flagged = strata.flagged[stratum]
     return Excluded(
         strata.of_class[stratum],
-        found=np.where(flagged, change, 0),
+        detected=np.where(flagged, change, 0),
         missed=np.where(flagged, 0, change),
     )

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 _NAMES = ("recall", "fpr", "prevalence")
-_SPAN, _PLACES = 100.0, 41  # of the places where a curve is read
+_SPAN, _POINTS = 100.0, 41  # of the places where a curve is read
 
 
 def precision_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike) -> Floats:
@@ -138,7 +138,7 @@ def prevalence_curve(
         )
 
     now = float(eta.mean())
-    grid = np.geomspace(now / _SPAN, min(now * _SPAN, 0.999), _PLACES)
+    grid = np.geomspace(now / _SPAN, min(now * _SPAN, 0.999), _POINTS)
     grid = grid if prevalence is None else np.asarray(prevalence)
     band = [at(each, each) for each in grid]
     return PrevalenceCurve(

@@ -13,7 +13,7 @@ from monitor.storage.tables import tasks
 
 
 class CheckCounts(NamedTuple):
-    """Items by what people say of them and what the column does, as of an audit."""
+    """Counts of an audit: the answers of people against the labels of the column."""
 
     tp: int = 0
     fn: int = 0

@@ -207,12 +207,12 @@ class RoundLabels:
 
     def settled(self, waiting: Collection[str]) -> RoundLabels:
         """Leave out items that an adjudicator may still decide, or that are ``waiting``."""
-        kept = {
+        settled = {
             item: of
             for item, of in self.said.items()
             if not is_unsettled(of, self.adjudicator, waits=item in waiting)
         }
-        return replace(self, said=kept)
+        return replace(self, said=settled)
 
     def without(self, ids: Collection[str]) -> RoundLabels:
         """Leave out some items, as if they had not been drawn."""
@@ -320,8 +320,8 @@ def _with_checks(labels: RoundLabels, checked: frozenset[str]) -> RoundLabels:
         for one in labels.items
         if one.id in checked
     ]
-    said = {item: of for item, of in statements.items() if of and item in ids}
-    return replace(labels, items=tuple(drawn), said=said, checks=tuple(checks))
+    answered = {item: of for item, of in statements.items() if of and item in ids}
+    return replace(labels, items=tuple(drawn), said=answered, checks=tuple(checks))
 
 
 def read_recurring(connection: Connection, rounds: Sequence[Round]) -> dict[int, frozenset[str]]:

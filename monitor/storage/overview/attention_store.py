@@ -108,8 +108,8 @@ def _unanswered(connection: Connection, now: datetime, monitor: str | None) -> l
     late = [round_ for round_ in labeling if now >= _half_time(round_, now)]
     of_late = label_events.c.round_id.in_([round_.id for round_ in late])
     answers = select(label_events.c.round_id).distinct().where(of_late)
-    given = answers.where(label_events.c.kind == LabelKind.GIVEN)
-    answered = set(connection.scalars(given)) if late else set()
+    answer_events = answers.where(label_events.c.kind == LabelKind.GIVEN)
+    answered = set(connection.scalars(answer_events)) if late else set()
     whole = [round_.id for round_ in late if round_.settings.counted_whole]
     counted = census_store.answered_items(connection, whole) if whole else {}
     answered |= {round_id for round_id, items in counted.items() if items}

@@ -216,7 +216,7 @@ def test_no_statement_binds_more_values_than_it_was_taken_to(sqlite_place, kinds
     with planned(sqlite_place, kinds)[0].source.opened() as reading:
         scans = []
         for scan in planned(sqlite_place, kinds):
-            query = scan.source.query(scan.source.found(reading))
+            query = scan.source.query(scan.source.describe_table(reading))
             scans.append(Scan(scan.source, query, scan.strata, scan.at_most))
     statement = SharedQuery(scans).draw(WEEK, "s33d", [{0: "0a", 1: "0b"}] * len(scans), "v2")
 

@@ -143,7 +143,7 @@ class TranspiledSource(SqlSource):
             connection.execute("set TimeZone = 'UTC'")
             yield Reading(_Connection(url.drivername, connection), DIALECTS[url.drivername])
 
-    def found(self, reading):
+    def describe_table(self, reading):
         connection = reading.connection._connection
         try:
             described = connection.execute(f"describe {self.settings.table}").fetchall()

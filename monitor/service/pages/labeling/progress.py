@@ -19,7 +19,7 @@ class AnnotatorProgress:
     ``then`` has the margins that their round is planned for; None if they are of several.
     """
 
-    left: int
+    remaining: int
     elsewhere: int
     then: Mapping[str, float] | None = None
 
@@ -32,9 +32,9 @@ class AnnotatorProgress:
         >>> AnnotatorProgress(120, 0, {"precision": 0.068, "recall": 0.09}).text
         '120 to go; then precision within ±7 %, recall ±9 %'
         """
-        if not self.left:
+        if not self.remaining:
             return "Nothing to go"
-        return f"{self.left:,} to go{_then(self.then or {})}"
+        return f"{self.remaining:,} to go{_then(self.then or {})}"
 
 
 def _then(margins: Mapping[str, float]) -> str:

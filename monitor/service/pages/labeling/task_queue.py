@@ -134,7 +134,7 @@ class TaskQueue:
             if answer is not None and not fits(answer, len(locked[0].choices)):
                 return AnswerOutcome.NOT_REQUESTED
             work = _AnnotatorTasks.of_item(connection, task, annotator, now)
-            latest = work.standing.get(key, {}).get(annotator)
+            latest = work.latest.get(key, {}).get(annotator)
             outcome = judged(latest, answer, revision) or work.refusal(task, decides=decides)
             if outcome is not None:
                 return outcome
@@ -225,7 +225,7 @@ class _AnnotatorTasks:
     """The tasks of some rounds as one person may work on them."""
 
     tasks: Sequence[PageTask]
-    standing: LatestAnswers
+    latest: LatestAnswers
     annotator: str
     now: datetime
 
@@ -271,7 +271,7 @@ class _AnnotatorTasks:
         return [
             task
             for task in self.tasks
-            if not any(map(stands, self.standing.get(task.key, {}).values()))
+            if not any(map(stands, self.latest.get(task.key, {}).values()))
             and own.get(task.item, task.key) == task.key
         ]
 
@@ -299,10 +299,10 @@ class _AnnotatorTasks:
 
     def _spoken_of_by_me(self, task: PageTask) -> bool:
         # Also where it was taken back: estimates take one copy of an item from a person, the first.
-        return self.annotator in self.standing.get(task.key, {})
+        return self.annotator in self.latest.get(task.key, {})
 
     def _answered(self, key: str) -> PageStatement | None:
-        return self.standing.get(key, {}).get(self.annotator)
+        return self.latest.get(key, {}).get(self.annotator)
 
 
 def names_on_page(rounds: Mapping[str, str]) -> list[str]:
