@@ -4,6 +4,9 @@ Messages and classifier are those of examples/guardrail.py, before anyone gets p
 store on SQLite gets a week of their traces a round, and people answer the drawn ones by the truth.
 """
 
+# mypy: allow-untyped-calls
+# (what the tests have for a monitor and its clock is not typed)
+
 import runpy
 from collections.abc import Sequence
 from itertools import islice
@@ -26,7 +29,7 @@ def record(store: TraceStore, scene: Scene, number: int, messages: Sequence[Any]
     """Record the week of a round; returns its true precision and recall."""
     start = MONDAY + (number - 2) * WEEK
     scores = [EXAMPLE["score"](message.text) for message in messages]
-    rows = []
+    rows: list[Any] = []
     for index, (message, score) in enumerate(zip(messages, scores, strict=True)):
         guard = message.id[16:]
         spans = [

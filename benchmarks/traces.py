@@ -75,8 +75,8 @@ class _At:
 def round_read(uri: str, spans: bool) -> int:
     """Scan the window as a round does."""
     columns = {**COLUMNS[spans], "segments": ["tags.language"]}
-    frame = source_of(_At(uri), columns=columns).scan(WINDOW, BandEdges().strata(), 2_000, "seed")
-    return frame.rows
+    source = source_of(_At(uri), columns=columns, timeout="1d")
+    return source.scan(WINDOW, BandEdges().strata(), 2_000, "seed").rows
 
 
 def measured(read: str, uri: str, spans: bool) -> tuple[float, float, int]:
