@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from monitor.domain.alerting import AlertState, StoredAlert
 from monitor.domain.model import Window
 from monitor.domain.period_report import PeriodReport
-from monitor.domain.report import RoundReport, SegmentRow
+from monitor.domain.report import RoundReport
+from monitor.domain.segments import SegmentRow
 from monitor.presentation.agreement import agreement_sentence
 from monitor.presentation.alerts import note_text
 from monitor.presentation.estimates import BASES, WHATEVER, reason_text

@@ -15,6 +15,7 @@ from monitor.domain.model import Window
 from monitor.domain.period import Days
 from monitor.domain.period_report import PeriodChange, PeriodReport, UncountedRound
 from monitor.domain.report import RoundReport
+from monitor.domain.round import Round
 from monitor.domain.settings import Difference, MonitorSettings, RoundSettings
 from monitor.domain.state import RoundState
 from monitor.presentation.estimates import provisional_line
@@ -27,7 +28,6 @@ from monitor.storage.labels import label_store, provisional_store
 from monitor.storage.overview import many_rounds
 from monitor.storage.results import alert_store
 from monitor.storage.rounds import round_store
-from monitor.storage.rounds.round_store import Round
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -47,7 +47,7 @@ from monitor.storage.labels.label_notes import LabelNotes
 from monitor.storage.outbox import effect_admin, effect_store
 from monitor.storage.overview import attention_store, many_rounds
 from monitor.storage.overview.many_rounds import MonitorRounds
-from monitor.storage.results import alert_store, concern_store
+from monitor.storage.results import alert_store, concern_store, report_store
 from monitor.storage.samples import frame_store
 
 if TYPE_CHECKING:
@@ -155,6 +155,9 @@ def overviews(
         return [_overview(connection, one) for one in _read(connection, monitors, now)]
 
 
+_OF_REPORT = ("estimates", "evidence", "notices", "answers")
+
+
 def _read(
     connection: Connection, monitors: Sequence[MonitorSettings], now: datetime
 ) -> Iterator[_StatusOfOne]:
@@ -169,10 +172,7 @@ def _read(
     alerts_of = _by_monitor(alerts)
     held_up = _by_monitor(effect_store.find_waiting(connection, only))
     issues = frame_store.read_all_issues(connection, newest)
-    evidence = many_rounds.read_reported(connection, closed, "evidence")
-    reported = many_rounds.read_reported(connection, closed, "estimates")
-    notices = many_rounds.read_reported(connection, closed, "notices")
-    answers = many_rounds.read_answers(connection, closed)
+    reports = report_store.read_parts(connection, closed, *_OF_REPORT)
     notices_of_alerts = firing_notices(connection, alerts)
     recoveries_of_alerts = recoveries(connection, alerts)
     without_estimate = _by_monitor(attention_store.without_estimate(connection, now, only))
@@ -185,8 +185,9 @@ def _read(
         monitor_rounds = seen.get(name, NOTHING_SEEN)
         first = monitor_rounds.newest.id if monitor_rounds.newest else NO_ROUND
         last = monitor_rounds.closed.id if monitor_rounds.closed else NO_ROUND
-        estimates = [ReportedEstimate.model_validate(row) for row in reported.get(last, [])]
-        readings = [EvidenceRow.model_validate(row) for row in evidence.get(last, [])]
+        rows, readings, notices, answers = (reports.get(last, {}).get(each) for each in _OF_REPORT)
+        estimates = [ReportedEstimate.model_validate(row) for row in rows or ()]
+        evidence = [EvidenceRow.model_validate(row) for row in readings or ()]
         own_alerts = alerts_of.get(name, [])
         yield _StatusOfOne(
             settings=settings,
@@ -203,16 +204,16 @@ def _read(
             labels=labels.get(name, []),
             estimates=first_shown(estimates),
             limits=compare_limits(
-                readings, estimates, {(alert.metric, alert.side) for alert in own_alerts}
+                evidence, estimates, {(alert.metric, alert.side) for alert in own_alerts}
             ),
             issues=issues.get(first, {}),
-            notices=notices.get(last, []),
-            answers=answers.get(last),
+            notices=notices or [],
+            answers=answers and AnswersRow.model_validate(answers),
             doubt=doubts.get(first),
             restated=restated.get(last, []),
             firing_notices=_of_alerts(notices_of_alerts, own_alerts),
             recoveries=_of_alerts(recoveries_of_alerts, own_alerts),
-            only_learns=last == NO_ROUND or only_learns([row.state for row in readings]),
+            only_learns=only_learns([row.state for row in evidence]),
         )
 
 
@@ -381,11 +382,11 @@ def recoveries(connection: Connection, alerts: Sequence[StoredAlert]) -> dict[st
     if not alerts:
         return {}
     newest = alert_store.newest_rounds(connection, [alert.id for alert in alerts])
-    reported = many_rounds.read_reported(connection, sorted(set(newest.values())), "alerts")
+    reported = report_store.read_parts(connection, sorted(set(newest.values())), "alerts")
     rows = {
         (round_id, row["id"]): AlertRow.model_validate(row).recovery
-        for round_id, reported_rows in reported.items()
-        for row in reported_rows
+        for round_id, report in reported.items()
+        for row in report["alerts"]
     }
     now = {alert_id: rows.get((round_id, alert_id)) for alert_id, round_id in newest.items()}
     return {alert_id: recovery for alert_id, recovery in now.items() if recovery is not None}

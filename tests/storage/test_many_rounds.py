@@ -95,14 +95,14 @@ def test_estimates_issues_and_notices_are_those_of_each_round(scenes, database):
     with database.read() as connection:
         shown = many_rounds.read_shown(connection, ids)
         issues = frame_store.read_all_issues(connection, ids)
-        notices = many_rounds.read_reported(connection, ids, "notices")
+        notices = report_store.read_parts(connection, ids, "notices")
         for round in closed:
             one_by_one = estimate_store.read_estimates(connection, round.id, round.version)
             told_first = [row for row in one_by_one if row.metric in {"precision", "recall"}]
             assert sorted(shown[round.id], key=str) == sorted(told_first, key=str)
             assert issues.get(round.id, {}) == frame_store.read_issues(connection, round.id)
             told = report_store.read_report(connection, round.id, round.version)
-            assert notices[round.id] == told["notices"]
+            assert notices[round.id] == {"notices": told["notices"]}
     assert any(issues.values())
 
 

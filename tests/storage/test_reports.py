@@ -72,12 +72,12 @@ def test_a_version_without_counts_estimates_or_report_is_refused(database, write
         write(connection, {})
 
 
-def test_a_part_is_read_of_more_reports_than_one_statement_may_bind(database):
+def test_a_field_is_read_of_more_reports_than_one_statement_may_bind(database):
     scene = Scene(database, settings(limits=LIMITS))
     closed = scene.play(1)
 
     with database.read() as connection, counted(database) as statements:
-        read = report_store.read_part(connection, range(closed.id, closed.id + 1200), "sentence")
+        read = report_store.read_parts(connection, range(closed.id, closed.id + 1200), "sentence")
 
-    assert read == {closed.id: scene.report(1)["sentence"]}
+    assert read == {closed.id: {"sentence": scene.report(1)["sentence"]}}
     assert len(statements.selects) == 3

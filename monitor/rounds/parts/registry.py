@@ -121,9 +121,9 @@ def _read_repeated(
         for version in versions
         if not version.round.is_changed and version.counts is not None
     }
-    for name in part.repeats if unchanged else ():
-        for round_id, of_report in report_store.read_part(connection, [*unchanged], name).items():
-            unchanged[round_id].repeated[name] = of_report
+    stored = report_store.read_parts(connection, [*unchanged], *part.repeats)
+    for round_id, fields in stored.items():
+        unchanged[round_id].repeated = fields
 
 
 def _read_earlier(

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from operator import attrgetter
-from typing import Any
 
 from sqlalchemy import Connection, case, func, select
 
 from monitor.domain.model import LabelKind
-from monitor.domain.report import AnswersRow, EstimateRow
+from monitor.domain.report import EstimateRow
 from monitor.domain.round import Round
 from monitor.domain.state import RoundState
 from monitor.storage.database import chunks, in_chunks
@@ -24,7 +23,7 @@ from monitor.storage.labels.overlap_store import Copies
 from monitor.storage.labels.round_labels import read_all_labels
 from monitor.storage.overview.fleet_store import rounds_by_state
 from monitor.storage.queries import named, newest_round
-from monitor.storage.results import estimate_store, report_store
+from monitor.storage.results import estimate_store
 from monitor.storage.rounds import round_lists, round_store
 from monitor.storage.tables import label_events, monitors, rounds, strata, tasks
 
@@ -126,20 +125,6 @@ def read_shown(connection: Connection, round_ids: Sequence[int]) -> dict[int, li
     """Read the latest estimates of precision and recall of some rounds."""
     read = partial(estimate_store.read_points, metrics=("precision", "recall"))
     return in_chunks(connection, round_ids, read)
-
-
-def read_answers(connection: Connection, round_ids: Sequence[int]) -> dict[int, AnswersRow]:
-    """Read how many answers the latest version of some rounds has, by the report that it gave."""
-    answers = report_store.read_part(connection, round_ids, "answers")
-    return {each: AnswersRow(**row) for each, row in answers.items() if row is not None}
-
-
-def read_reported(
-    connection: Connection, round_ids: Sequence[int], part: str
-) -> dict[int, list[dict[str, Any]]]:
-    """Read the rows in one part of the report that the latest version of some rounds gave."""
-    reported = report_store.read_part(connection, round_ids, part)
-    return {each: list(rows or []) for each, rows in reported.items()}
 
 
 def _by_id(connection: Connection, round_ids: Sequence[int]) -> dict[int | None, Round]:

@@ -35,13 +35,16 @@ def newest_version(connection: Connection, round_id: int) -> int:
     return connection.scalar(query) or 0
 
 
-def read_part(connection: Connection, round_ids: Sequence[int], part: str) -> dict[int, Any]:
-    """Read one part of the long reports of the latest versions of some rounds, by round."""
-    query = select(reports.c.round_id, reports.c.payload[part]).join(rounds, is_latest(reports))
+def read_parts(
+    connection: Connection, round_ids: Sequence[int], *parts: str
+) -> dict[int, dict[str, Any]]:
+    """Read some fields of the long reports of the latest versions of some rounds, by round."""
+    fields = (reports.c.payload[part] for part in parts)
+    query = select(reports.c.round_id, *fields).join(rounds, is_latest(reports))
     return {
-        round_id: of_report
+        round_id: dict(zip(parts, values, strict=True))
         for some in chunks(round_ids)
-        for round_id, of_report in connection.execute(query.where(reports.c.round_id.in_(some)))
+        for round_id, *values in connection.execute(query.where(reports.c.round_id.in_(some)))
     }
 
 
