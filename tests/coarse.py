@@ -6,6 +6,7 @@ import pytest
 
 from monitor.stats.detection import delay
 from monitor.stats.detection.power import alert_power, smallest_drops
+from monitor.stats.labels import label_error
 from tests.faults.few_points import few_points
 
 POINTS = 2**9
@@ -13,11 +14,13 @@ POINTS = 2**9
 
 @contextmanager
 def coarse():
-    """Estimate by few points, and simulate drops to come on few paths."""
+    """Estimate by few points and proposals, and simulate drops to come on few paths."""
     with pytest.MonkeyPatch.context() as patch, few_points(POINTS):
         for simulated in (alert_power, smallest_drops):
             patch.setitem(simulated.__kwdefaults__ or {}, "paths", 40)
         patch.setattr(delay, "_FINEST", 0.02)
+        for proposals in ("FIRST_ANALYSIS", "PROPOSALS"):
+            patch.setattr(label_error, proposals, POINTS)
         yield
 
 

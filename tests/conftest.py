@@ -17,6 +17,7 @@ from monitor.storage import database as stores
 from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.storage.tables import store
+from monitor.tracking import sqlite_tables
 from monitor.tracking.connection import Connection
 from tests import hypothesis_profiles, tiers
 from tests.label_studio import LabelStudio
@@ -170,20 +171,42 @@ def store_of(tmp_path, store_tables):
         database.close()
 
 
-@pytest.fixture(scope="session")
-def mlflow_tables(tmp_path_factory):
-    """A SQLite file with MLflow's tables, which take seconds to make: once for all workers."""
+def once_for_all_workers(tmp_path_factory, name, make):
+    """Path of a file that `make` writes in the first process of the run that asks for it."""
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
-    path, unfinished = folder / "mlflow-tables.db", folder / "mlflow-tables.unfinished"
-    with (folder / "mlflow-tables.lock").open("w") as lock:
+    path, unfinished = folder / name, folder / f"{name}.unfinished"
+    with (folder / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not path.exists():
-            with Connection(f"sqlite:///{unfinished}", None, 60).open("the experiments") as client:
-                client.search_experiments()
+            make(unfinished)
             unfinished.replace(path)
     return path
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _mlflow_tables_are_copied(tmp_path_factory):
+    """Copy MLflow's tables wherever this process would make them, which takes seconds."""
+    build = sqlite_tables._build
+
+    def copied(path):
+        shutil.copy(once_for_all_workers(tmp_path_factory, "mlflow-empty.db", build), path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sqlite_tables, "_build", copied)
+        yield
+
+
+@pytest.fixture(scope="session")
+def mlflow_tables(tmp_path_factory):
+    """A SQLite file with MLflow's tables and its first experiment."""
+
+    def make(path):
+        with Connection(f"sqlite:///{path}", None, 60).open("the experiments") as client:
+            client.search_experiments()
+
+    return once_for_all_workers(tmp_path_factory, "mlflow-tables.db", make)
 
 
 @pytest.fixture(scope="session")

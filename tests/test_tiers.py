@@ -15,7 +15,7 @@ def test_tests_that_share_something_are_handed_out_together_and_their_places_exi
 
     assert sharing._split_scope("tests/tracking/test_a.py::test_x") == "mlflow"
     assert sharing._split_scope("tests/rounds/test_a.py::test_x") == "tests/rounds/test_a.py"
-    assert sharing._split_scope("tests/cli/test_a.py::test_x") == "tests/cli/test_a.py::test_x"
+    assert sharing._split_scope("tests/hooks/test_a.py::test_x") == "tests/hooks/test_a.py::test_x"
     places = [*tiers.TOGETHER, *tiers.FILE_BY_FILE, *tiers.ON_BOTH]
     assert [place for place in places if not exists(*place.split("::"))] == []
 

@@ -81,8 +81,8 @@ TOGETHER = {
     "tests/deploy/test_airflow.py": "airflow",
 }
 """Where tests share what takes seconds to make: each of these runs in one process."""
-FILE_BY_FILE = ("tests/rounds/", "tests/storage/")
-"""Where each file runs in one process, so that its scenes (`tests/rounds/played.py`) play once."""
+FILE_BY_FILE = ("tests/cli/", "tests/rounds/", "tests/storage/")
+"""Where each file runs in one process, so that what its tests begin with is played once."""
 
 
 class Sharing(LoadScopeScheduling):  # type: ignore[misc]  # it has no types

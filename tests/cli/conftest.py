@@ -68,6 +68,29 @@ def asked(asked_folder, bare):
 
 
 @pytest.fixture(scope="session")
+def played(tmp_path_factory, store_tables):
+    """Play the beginning of a story once for all tests that go on from it, each in a copy."""
+    begun = {}
+
+    def play(begin):
+        if begin not in begun:
+            folder = tmp_path_factory.mktemp(begin.__name__)
+            shutil.copy(store_tables, folder / "monitor.db")
+            with coarse(), working_in(folder) as place:
+                begin(place)
+            begun[begin] = place
+        return begun[begin]
+
+    return play
+
+
+@pytest.fixture
+def copied(played, bare):
+    """Copies of what `played` plays, as the folder that a test works in."""
+    return lambda begin: copy_of(played(begin), bare.folder)
+
+
+@pytest.fixture(scope="session")
 def filled_folder(tmp_path_factory):
     """Eight closed rounds of a monitor whose recall is far under its limit."""
     with coarse(), working_in(tmp_path_factory.mktemp("filled")) as filled:

@@ -11,7 +11,9 @@ from tests.cli.workplace import save
 COLUMN = (
     "{kind: column, path: truth.csv, id: case, value: bad, matures: 4d, missing_means: negative}"
 )
+COLUMN_OF_TIMES = COLUMN.replace("value", "time: seen, value")
 DAYS, A_DAY = 9, 200
+LABELS = ("labels: 40", "labels: 200")
 TRUTH = {"precision": 0.9, "recall": 18 / 38}
 LIMITS = ("\n    labeling:", "\n    limits: {precision: 0.75}\n    labeling:")
 
@@ -72,20 +74,41 @@ class Cases:
         return rounds, self.place.run_at(at, "status").out
 
 
-@pytest.mark.parametrize("labels", ["200", pytest.param("all", marks=pytest.mark.slow)])
-def test_rounds_are_estimated_early_with_room_for_labels_to_come_and_corrected_when_they_are_there(
-    bare, labels
-):
-    cases = Cases(bare)
-    bare.config(COLUMN, labels=("max_labels: 40", f"max_labels: {labels}"), limits=LIMITS)
+def eight_days(place):
+    """Rounds of eight days, of which the first ones have matured."""
+    cases = Cases(place)
+    place.config(COLUMN, labels=("max_labels: 40", "max_labels: 200"), limits=LIMITS)
+    for day in range(1, 9):
+        cases.run(day)
 
-    early, text = cases.status([cases.run(day) for day in (1, 2, 3)][-1])
+
+def all_labels(place):
+    """The same with all labels of each round."""
+    cases = Cases(place)
+    place.config(COLUMN, labels=("max_labels: 40", "max_labels: all"), limits=LIMITS)
+    for day in range(1, 9):
+        cases.run(day)
+
+
+def test_before_labels_were_followed_until_they_matured_there_is_no_early_number(bare):
+    cases = Cases(bare)
+    bare.config(COLUMN, labels=("max_labels: 40", "max_labels: 200"))
+
+    early, text = cases.status([cases.run(day) for day in (1, 2)][-1])
+
     assert {row["reason"] for row in early.values()} == {
         "0 of 20 positive labels of earlier rounds were followed until they matured"
     }
     assert "not estimable, 0 of 20 positive labels" in text
 
-    at = [cases.run(day) for day in range(4, 9)][-1]
+
+@pytest.mark.parametrize("begin", [eight_days, pytest.param(all_labels, marks=pytest.mark.slow)])
+def test_rounds_are_estimated_early_with_room_for_labels_to_come_and_corrected_when_they_are_there(
+    copied, begin
+):
+    place = copied(begin)
+    cases, at = Cases(place), place.now - timedelta(days=1)
+
     rounds, text = cases.status(at)
     shown = {number: row for number, row in rounds.items() if row["metrics"]}
     assert len(shown) >= 3
@@ -98,22 +121,22 @@ def test_rounds_are_estimated_early_with_room_for_labels_to_come_and_corrected_w
         for each, truth in zip(row["metrics"], TRUTH.values(), strict=True):
             assert each["low"] <= truth <= each["high"]
     number = max(shown)
-    page = bare.run_at(at, "show", number)
+    page = place.run_at(at, "show", number)
     assert "provisional, " in page.out
     assert "% matured" in page.out
 
     later = [cases.run(day) for day in (10, 13)][-1]
-    final = bare.as_json("show", number, at=later)
+    final = place.as_json("show", number, at=later)
     assert final["state"] == "closed"
     for row in final["estimates"]:
         if (row["basis"], row["estimand"]) == ("round", "window") and row["metric"] in TRUTH:
             assert row["point"] == pytest.approx(TRUTH[row["metric"]], abs=0.005)
     first = final["provisional"]
     assert first["at"] < later.isoformat()
-    assert "this round was provisional, " in bare.run_at(later, "show", number).out
-    alerts = bare.as_json("alerts", at=later)
+    assert "this round was provisional, " in place.run_at(later, "show", number).out
+    alerts = place.as_json("alerts", at=later)
     assert not alerts["alerts"]
-    read = bare.query("select distinct state from rounds r join evidence e on e.round_id = r.id")
+    read = place.query("select distinct state from rounds r join evidence e on e.round_id = r.id")
     assert read == [("closed",)]
 
 
@@ -145,22 +168,35 @@ def test_provisional_numbers_under_a_limit_are_the_headline_and_one_notice_if_it
     assert all("its promise does not cover this notice" in each for each in told)
 
 
+def backfilled(place, stopped=DAYS - 1e-6):
+    """All rounds at once, by the times at which their labels became known."""
+    Cases(place).known(DAYS, stopped)
+    place.config(COLUMN_OF_TIMES, labels=LABELS)
+    place.run("backfill", "--from", place.at(place.now - timedelta(days=DAYS)))
+
+
+def backfilled_without_news(place):
+    """The same where no label became known in the last two days."""
+    backfilled(place, DAYS - 2)
+
+
 @pytest.mark.parametrize(
-    ("stopped", "said"),
-    [(DAYS - 1e-6, "if labels come as in"), (DAYS - 2, "labels do not come as in")],
+    ("begin", "said"),
+    [
+        (backfilled, "if labels come as in"),
+        (backfilled_without_news, "labels do not come as in"),
+    ],
 )
 def test_a_column_of_times_gives_the_pace_of_rounds_of_the_past_and_shows_that_it_changed(
-    bare, stopped, said
+    copied, begin, said
 ):
-    Cases(bare).known(DAYS, stopped)
-    bare.config(COLUMN.replace("value", "time: seen, value"), labels=("labels: 40", "labels: 200"))
+    place = copied(begin)
 
-    bare.run("backfill", "--from", bare.at(bare.now - timedelta(days=DAYS)))
-    shown = bare.run("status").out
+    shown = place.run("status").out
 
     assert "% matured on " in shown
     assert said in shown
-    rows = [one for one in Cases.rows(bare) if one["matured"] is not None]
+    rows = [one for one in Cases.rows(place) if one["matured"] is not None]
     assert rows
     assert all(bool(row["metrics"]) == (row["reason"] is None) for row in rows)
 
@@ -177,8 +213,7 @@ class CasesByScore(Cases):
 
 def test_low_scores_that_take_longer_are_estimated_by_their_own_pace(bare):
     CasesByScore(bare).known(DAYS, stopped=DAYS - 1e-6)
-    column = COLUMN.replace("value", "time: seen, value")
-    bare.config(column, labels=("labels: 40", "labels: 200"), bands=("passed: 1", "passed: 2"))
+    bare.config(COLUMN_OF_TIMES, labels=LABELS, bands=("passed: 1", "passed: 2"))
 
     bare.run("backfill", "--from", bare.at(bare.now - timedelta(days=DAYS)))
     shown = [row for row in Cases.rows(bare) if row["metrics"]]
@@ -190,25 +225,21 @@ def test_low_scores_that_take_longer_are_estimated_by_their_own_pace(bare):
     assert recall["low"] <= TRUTH["recall"] <= recall["high"]
 
 
-def test_limits_that_are_set_once_an_early_estimate_is_shown_do_not_watch_its_round(bare):
-    cases = Cases(bare)
-    cases.known(DAYS, stopped=DAYS - 1e-6)
-    column, labels = COLUMN.replace("value", "time: seen, value"), ("labels: 40", "labels: 200")
-    bare.config(column, labels=labels)
-    bare.run("backfill", "--from", bare.at(bare.now - timedelta(days=DAYS)))
-    shown = bare.query(
+def test_limits_that_are_set_once_an_early_estimate_is_shown_do_not_watch_its_round(copied):
+    place = copied(backfilled)
+    shown = place.query(
         "select round_id from provisionals where estimate is not null group by round_id"
         " having max(json_array_length(estimate, '$.metrics')) > 0"
     )
-    bare.config(column, labels=labels, limits=LIMITS)
-    cases.known(DAYS + 5)
+    place.config(COLUMN_OF_TIMES, labels=LABELS, limits=LIMITS)
+    Cases(place).known(DAYS + 5)
 
-    bare.run_at(bare.now + timedelta(days=5), "run-once")
+    place.run_at(place.now + timedelta(days=5), "run-once")
 
     watched = "select r.id from rounds r join evidence e on e.round_id = r.id"
     assert len(shown) >= 3
-    assert not {*bare.query(watched)} & {*shown}
-    assert "showed a provisional estimate, before the limits were set" in bare.run("status").out
+    assert not {*place.query(watched)} & {*shown}
+    assert "showed a provisional estimate, before the limits were set" in place.run("status").out
 
 
 def test_where_both_answers_may_be_late_there_is_no_early_number(bare):
@@ -220,15 +251,15 @@ def test_where_both_answers_may_be_late_there_is_no_early_number(bare):
     assert "not estimable, an item without a row is not negative" in bare.run("status").out
 
 
-def test_a_file_that_is_cut_off_for_one_pass_gives_no_numbers_and_leaves_the_learned_pace(bare):
-    cases = Cases(bare)
-    bare.config(COLUMN, labels=("max_labels: 40", "max_labels: 200"))
-    before, _ = cases.status([cases.run(day) for day in range(1, 9)][-1])
-    whole = (bare.folder / "truth.csv").read_text().splitlines()
-    (bare.folder / "truth.csv").write_text("\n".join(whole[:1] + whole[1::8]) + "\n")
-    at = bare.now - timedelta(days=DAYS - 8.3)
+def test_a_file_that_is_cut_off_for_one_pass_gives_no_numbers_and_leaves_the_learned_pace(copied):
+    place = copied(eight_days)
+    cases = Cases(place)
+    before, _ = cases.status(place.now - timedelta(days=1))
+    whole = (place.folder / "truth.csv").read_text().splitlines()
+    (place.folder / "truth.csv").write_text("\n".join(whole[:1] + whole[1::8]) + "\n")
+    at = place.now - timedelta(days=DAYS - 8.3)
 
-    bare.run_at(at, "run-once")
+    place.run_at(at, "run-once")
     cut, text = cases.status(at)
     after, _ = cases.status(cases.run(8.6))
 
