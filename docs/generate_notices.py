@@ -23,7 +23,8 @@ from structlog.testing import capture_logs
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from monitor.cli.views.status_page import echo_overview, with_links
+from monitor.cli.views.printing import echo_document
+from monitor.cli.views.status_page import overview_lines, with_links
 from monitor.domain.errors import DeliveryFailed, SourceRefused
 from monitor.domain.model import Effect, EffectKind
 from monitor.hooks.context import read_notice
@@ -100,7 +101,7 @@ class Incident:
         [result] = overviews(self.database, [self.scene.context.settings], self.scene.now)
         terminal = {"COLUMNS": "100", "NO_COLOR": "1"}
         with mock.patch.dict(os.environ, terminal), redirect_stdout(Terminal()) as printed:
-            echo_overview(with_links(result, link))
+            echo_document(overview_lines(with_links(result, link)))
         return printed.getvalue()
 
 

@@ -9,18 +9,19 @@ import math
 from contextlib import contextmanager
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from monitor.domain.errors import InputRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     import pandas as pd
 
     from monitor.config.model import Config
     from monitor.evaluation.judge import JudgeEvaluation
-    from monitor.evaluation.result import Evaluation
+    from monitor.evaluation.result import Evaluation, SetEstimates
+    from monitor.evaluation.rows import LabeledRows, Terms
     from monitor.results.estimates import Estimates
     from monitor.results.label_plan import LabelPlan
     from monitor.results.other_predictions import OtherColumns
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from monitor.results.round_history import RoundHistory
     from monitor.rounds.forecast.plan_window import AssumedJudge, PlanForecast
     from monitor.wiring import Application
+
+SetT = TypeVar("SetT", bound="SetEstimates")
 
 MARGIN = 0.05  # Margin of both metrics where nobody says what is wanted
 FEWEST = 2  # Labels of a plan, and items of a window: one of each class
@@ -163,15 +166,15 @@ def evaluate(
     """
     from monitor.evaluation.designs import EvaluationSample
     from monitor.evaluation.result import evaluate_rows
-    from monitor.evaluation.rows import Column, column_of, read_rows, values_of
 
-    rows = read_rows(
-        Column(f"column {label!r}", column_of(frame, label, "label")),
-        predicted=None if predicted is None else values_of(frame, str(predicted), "predicted"),
-        score=None if score is None else values_of(frame, str(score), "score"),
+    rows = _labeled_rows(
+        frame,
+        label,
         threshold=threshold,
-        weight=values_of(frame, weight, "weight"),
-        stratum=values_of(frame, stratum, "stratum"),
+        predicted=("predicted", None if predicted is None else str(predicted)),
+        score=("score", None if score is None else str(score)),
+        weight=("weight", weight),
+        stratum=("stratum", stratum),
     )
     drawn = EvaluationSample(
         random=random,
@@ -180,9 +183,7 @@ def evaluate(
         prevalence=prevalence,
         flagged_rate=flagged_rate,
     )
-    result = evaluate_rows(rows, drawn, level=level)
-    _warn(result.warnings)
-    return result
+    return _warned(evaluate_rows(rows, drawn, level=level))
 
 
 def evaluate_judge(
@@ -256,13 +257,15 @@ def evaluate_judge(
     """
     from monitor.evaluation.designs import EvaluationSample
     from monitor.evaluation.judge import evaluate_judge_rows
-    from monitor.evaluation.rows import Column, column_of, read_rows, values_of
+    from monitor.evaluation.rows import JUDGE
 
-    rows = read_rows(
-        Column(f"column {label!r}", column_of(frame, label, "label")),
-        predicted=Column(f"column {verdict!r}", column_of(frame, verdict, "verdict")),
-        weight=values_of(frame, weight, "weight"),
-        stratum=values_of(frame, strata, "strata"),
+    rows = _labeled_rows(
+        frame,
+        label,
+        terms=JUDGE,
+        predicted=("verdict", str(verdict)),
+        weight=("weight", weight),
+        stratum=("strata", strata),
     )
     drawn = EvaluationSample(
         random=random,
@@ -272,16 +275,32 @@ def evaluate_judge(
         flagged_rate=flagged_rate,
         may_cross=True,
     )
-    result = evaluate_judge_rows(rows, drawn, level=level)
-    _warn(result.warnings)
-    return result
+    return _warned(evaluate_judge_rows(rows, drawn, level=level))
 
 
-def _warn(sentences: Iterable[str]) -> None:
+def _labeled_rows(
+    frame: pd.DataFrame,
+    label: str,
+    *,
+    threshold: float | None = None,
+    terms: Terms | None = None,
+    **arguments: tuple[str, Any],
+) -> LabeledRows:
+    """Read the columns that arguments name, each with the argument's name for messages."""
+    from monitor.evaluation.rows import CLASSIFIER, Column, column_of, read_rows, values_of
+
+    labels = Column(f"column {label!r}", column_of(frame, label, "label"))
+    columns = {kind: values_of(frame, of, name) for kind, (name, of) in arguments.items()}
+    return read_rows(labels, threshold=threshold, terms=terms or CLASSIFIER, **columns)
+
+
+def _warned(result: SetT) -> SetT:
+    """Return a result whose warnings the caller's caller has been given."""
     import warnings
 
-    for sentence in sentences:
+    for sentence in result.warnings:
         warnings.warn(sentence, stacklevel=3)  # where the caller of the function stands
+    return result
 
 
 def history(monitor: str | None = None, config: Path | str = "config.yaml") -> RoundHistory:

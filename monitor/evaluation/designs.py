@@ -196,7 +196,9 @@ def _by_sizes(rows: LabeledRows, sizes: Mapping[str, int], *, may_cross: bool) -
         size=[size[name] for name in order],
         flagged=sum(flagged.values()),
     )
-    text = f"{plural_labels(len(rows))} drawn by predicted class from {total:,} items, in {strata}"
+    text = (
+        f"{plural_labels(len(rows))} drawn by {rows.terms.value} from {total:,} items, in {strata}"
+    )
     return _stratified(rows, sample, order, text, sized=True)
 
 
@@ -275,7 +277,7 @@ def _by_weights(rows: LabeledRows, weight: NDArray[np.float64]) -> EvaluationDes
         flagged=int((~is_passed).sum()),
     )
     names = [f"weight {different[h]:g}" for h in order]
-    text = f"{label}, weights taken for {len(order)} strata by predicted class"
+    text = f"{label}, weights taken for {len(order)} strata by {rows.terms.value}"
     return _stratified(rows, sample, names, text, sized=False)
 
 

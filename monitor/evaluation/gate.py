@@ -74,7 +74,7 @@ class Gate:
         texts = "; ".join(check.text for check in self.checks)
         return f"{self.verdict.upper()}: {texts} (by {self.subject})"
 
-    def as_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return all values."""
         return {"verdict": self.verdict, "exit_code": EXIT_CODES[self.verdict], **asdict(self)}
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from monitor.domain.errors import InputRefused
 from monitor.evaluation.designs import EvaluationSample
-from monitor.evaluation.result import estimate_design
+from monitor.evaluation.result import SetEstimates, estimate_design
 from monitor.evaluation.rows import LabeledRows
 from monitor.presentation.reasons import worded
 from monitor.presentation.table import Table
-from monitor.results.estimates import Estimates
 from monitor.results.result import Picture
+from monitor.stats.core.metrics import FLAGGED, PASSED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,56 +27,32 @@ METRIC_OF = {
 """Metrics of a judge, by the metric of a classifier that flags what the judge says yes to."""
 
 
+_KINDS = {FLAGGED: "yes verdicts", PASSED: "no verdicts"}
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class JudgeEvaluation(Estimates):
+class JudgeEvaluation(SetEstimates):
     """How far a judge agrees with people, in the population that its items were drawn from.
 
     Parameters
     ----------
-    drawn
-        How the items were drawn, in words.
-    level
-        Posterior probability inside each interval, for each metric by itself.
     labels
         Labeled items: ``tp`` and ``fp`` with a yes of the judge, ``fn`` and ``tn`` with a no.
-    warnings
-        What looks as if the labels were swapped, or drawn otherwise.
     """
 
-    drawn: str
-    level: float
     labels: dict[str, int]
-    warnings: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all values."""
-        return {
-            "drawn": self.drawn,
-            "level": self.level,
-            "warnings": list(self.warnings),
-            "labels": self.labels,
-            "estimates": self.estimates,
-        }
 
     def document(self) -> Sequence[str | Table]:
         """Return how the items were drawn, warnings, and a table of the metrics."""
         rows = [[name, self.metric_text(name)] for name in METRIC_OF]
-        return [
-            f"{self.drawn}; {self._level}",
-            *(f"WARNING: {warning}" for warning in self.warnings),
-            Table(["judge against people", "estimate"], rows),
-        ]
+        return self.document_of("judge against people", rows)
 
     def plot(self) -> Picture:
         """Draw points and intervals of the metrics.
 
         Raises `InputRefused` if no metric could be estimated.
         """
-        return self.draw(METRIC_OF, f"Judge against people, {self._level}")
-
-    @property
-    def _level(self) -> str:
-        return f"{100 * self.level:.4g}% intervals"
+        return self.draw(METRIC_OF, f"Judge against people, {self.level_text}")
 
 
 def evaluate_judge_rows(
@@ -109,7 +85,9 @@ def evaluate_judge_rows(
     return JudgeEvaluation(
         drawn=design.how_drawn,
         level=level,
-        estimates=[worded(replace(each, metric=name_of[each.metric])) for each in estimated],
+        estimates=[
+            worded(replace(each, metric=name_of[each.metric]), _KINDS) for each in estimated
+        ],
         labels={name: int(of.sum()) for name, of in cells.items()},
         warnings=tuple(warned),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
@@ -18,7 +18,7 @@ from monitor.evaluation.designs import (
     EvaluationStratum,
     design_of,
 )
-from monitor.evaluation.rows import LabeledRows
+from monitor.evaluation.rows import CLASSIFIER, LabeledRows, Terms
 from monitor.presentation.numbers import digits_text, interval_text, percent_text
 from monitor.presentation.reasons import worded
 from monitor.presentation.table import Table
@@ -58,14 +58,14 @@ def labeled_set_warnings(rows: LabeledRows, drawn: EvaluationSample) -> list[str
 
 
 def _swapped(rows: LabeledRows) -> list[str]:
-    up, positive = rows.flagged, rows.positive
+    up, positive, terms = rows.flagged, rows.positive, rows.terms
     counts = positive[up].sum(), len(rows), positive.sum(), up.sum()
     if stats.hypergeom.cdf(*counts) >= _LEAST_CHANCE:
         return []
     return [
-        f"{percent_text(positive[up].mean())} of the flagged items are labeled 1, and "
-        f"{percent_text(positive[~up].mean())} of the passed ones: see whether 1 is the class that "
-        "is looked for, and flagged its prediction"
+        f"{percent_text(positive[up].mean())} of the {terms.flagged} {terms.items} are labeled 1, "
+        f"and {percent_text(positive[~up].mean())} of the {terms.passed} ones: see whether 1 is "
+        f"the class that is looked for, and {terms.flagged} its {terms.prediction}"
     ]
 
 
@@ -83,20 +83,19 @@ def _balance_warnings(rows: LabeledRows, drawn: EvaluationSample) -> list[str]:
         return []
     flagged, passed = int(rows.flagged.sum()), int((~rows.flagged).sum())
     if drawn.prevalence is not None:
-        return _of_actual_classes(flagged, passed)
+        return _of_actual_classes(flagged, passed, rows.terms)
     if drawn.flagged_rate is not None:
-        return _near_the_rate(flagged, len(rows), drawn.flagged_rate)
+        return _near_the_rate(flagged, len(rows), drawn.flagged_rate, rows.terms)
     positive, negative = int(rows.positive.sum()), int((~rows.positive).sum())
     problem = None
     if by := _drawn_evenly(flagged, passed):
         problem = (
-            f"{flagged:,} flagged and {passed:,} passed items are labeled: {by}, so recall would "
-            "be that of the set, not of the classifier's traffic"
+            f"{_labeled_text(flagged, passed, rows.terms)}: {by}, so {rows.terms.by_predicted}"
         )
     elif by := _drawn_evenly(positive, negative):
         problem = (
             f"{positive:,} positive and {negative:,} negative items are labeled: {by}, so "
-            "precision would describe the set"
+            f"{rows.terms.by_actual}"
         )
     if problem is None:
         return []
@@ -107,23 +106,28 @@ def _balance_warnings(rows: LabeledRows, drawn: EvaluationSample) -> list[str]:
     return [f"{sure} its flagged_rate"]
 
 
-def _of_actual_classes(flagged: int, passed: int) -> list[str]:
+def _labeled_text(flagged: int, passed: int, terms: Terms) -> str:
+    return f"{flagged:,} {terms.flagged} and {passed:,} {terms.passed} {terms.items} are labeled"
+
+
+def _of_actual_classes(flagged: int, passed: int, terms: Terms) -> list[str]:
     problem = _drawn_evenly(flagged, passed)
     if not problem:
         return []
+    wrong = "recall" if terms is CLASSIFIER else "tpr"
     return [
-        f"{flagged:,} flagged and {passed:,} passed items are labeled: {problem}, by predicted "
-        "class. A prevalence adjusts labels drawn by actual class or at random; of these recall "
-        "would be wrong: give sizes instead"
+        f"{_labeled_text(flagged, passed, terms)}: {problem}, by {terms.value}. A prevalence "
+        f"adjusts labels drawn by actual class or at random; of these {wrong} would be wrong: give "
+        "sizes instead"
     ]
 
 
-def _near_the_rate(flagged: int, labeled: int, rate: float) -> list[str]:
+def _near_the_rate(flagged: int, labeled: int, rate: float, terms: Terms) -> list[str]:
     chance = float(stats.binomtest(flagged, labeled, rate).pvalue)
     if chance >= _LEAST_CHANCE:
         return []
     return [
-        f"{percent_text(flagged / labeled)} of the labeled items are flagged, but "
+        f"{percent_text(flagged / labeled)} of the labeled {terms.items} are {terms.flagged}, but "
         f"{percent_text(rate)} of all: they are no plain random sample; {_ADVICE}"
     ]
 
@@ -140,8 +144,8 @@ def _drawn_evenly(first: int, second: int) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class Evaluation(Estimates):
-    """What a labeled set tells about a classifier.
+class SetEstimates(Estimates):
+    """Estimates from a labeled set.
 
     Parameters
     ----------
@@ -149,6 +153,34 @@ class Evaluation(Estimates):
         How the labels were drawn, in words.
     level
         Posterior probability inside each interval, for each metric by itself.
+    warnings
+        What looks as if the labels were swapped, or drawn otherwise.
+    """
+
+    drawn: str
+    level: float
+    warnings: tuple[str, ...]
+
+    def document_of(self, title: str, rows: Sequence[Sequence[str]]) -> list[str | Table]:
+        """Return how the labels were drawn, warnings, and a table of metrics."""
+        return [
+            f"{self.drawn}; {self.level_text}",
+            *(f"WARNING: {warning}" for warning in self.warnings),
+            Table([title, "estimate"], rows),
+        ]
+
+    @property
+    def level_text(self) -> str:
+        """The level of the intervals in words."""
+        return f"{100 * self.level:.4g}% intervals"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class Evaluation(SetEstimates):
+    """What a labeled set tells about a classifier.
+
+    Parameters
+    ----------
     threshold
         Score from which on an item is flagged, if known.
     strata
@@ -160,18 +192,13 @@ class Evaluation(Estimates):
         negative labels.
     reference
         ``tp``, ``fp``, ``fn`` and ``tn`` for the `reference` of a monitor.
-    warnings
-        What looks as if the labels were swapped, or drawn otherwise.
     """
 
-    drawn: str
-    level: float
     threshold: float | None
     strata: tuple[EvaluationStratum, ...]
     p3: PrevalenceRow
     curves: GainCurvesRow | None
     reference: dict[str, int]
-    warnings: tuple[str, ...]
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -190,20 +217,6 @@ class Evaluation(Estimates):
             "labels/positive": sum(row.positive for row in self.strata),
         }
         return named | {name: float(count) for name, count in counts.items()}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all values."""
-        return {
-            "drawn": self.drawn,
-            "level": self.level,
-            "threshold": self.threshold,
-            "warnings": list(self.warnings),
-            "estimates": self.estimates,
-            "strata": [row._asdict() for row in self.strata],
-            "reference": self.reference,
-            "p3": self.p3.model_dump(),
-            "curves": None if self.curves is None else self.curves.model_dump(),
-        }
 
     def plot(self, figure: str = "intervals") -> Picture:
         """Draw a figure.
@@ -251,11 +264,7 @@ class Evaluation(Estimates):
                 [name, interval_text(Interval(*getattr(self.curves, area)))]
                 for name, area in _AREAS.items()
             ]
-        return [
-            f"{self.drawn}; {100 * self.level:.4g}% intervals",
-            *(f"WARNING: {warning}" for warning in self.warnings),
-            Table(["metric", "estimate"], rows),
-        ]
+        return self.document_of("metric", rows)
 
 
 def evaluate_rows(rows: LabeledRows, drawn: EvaluationSample, *, level: float = 0.95) -> Evaluation:

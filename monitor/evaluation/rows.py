@@ -15,6 +15,7 @@ from monitor.files.csv_files import separator_of
 from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -32,11 +33,50 @@ class Column(NamedTuple):
     values: Any
 
 
+class Terms(NamedTuple):
+    """What messages call predictions, their two values, and the numbers that rest on them.
+
+    ``by_predicted`` and ``by_actual`` describe what labels of a chosen balance would give.
+    """
+
+    flagged: str
+    passed: str
+    items: str
+    value: str
+    prediction: str
+    metrics: str
+    by_predicted: str
+    by_actual: str
+
+
+CLASSIFIER = Terms(
+    flagged="flagged",
+    passed="passed",
+    items="items",
+    value="predicted class",
+    prediction="prediction",
+    metrics="precision or recall",
+    by_predicted="recall would be that of the set, not of the classifier's traffic",
+    by_actual="precision would describe the set",
+)
+JUDGE = Terms(
+    flagged="yes",
+    passed="no",
+    items="verdicts",
+    value="verdict",
+    prediction="verdict",
+    metrics="agreement with people",
+    by_predicted="tpr and tnr would be those of the set, not of all verdicts",
+    by_actual="kappa and agreement would describe the set",
+)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LabeledRows:
     """Labeled items, one place of each array per item; both answers and both classes occur.
 
-    ``weight`` is over 0. ``stratum`` is the name of each item's stratum.
+    ``weight`` is over 0. ``stratum`` is the name of each item's stratum. ``terms`` name the
+    predictions: an item is flagged where a judge says yes.
     """
 
     positive: Flags
@@ -45,6 +85,7 @@ class LabeledRows:
     threshold: float | None
     weight: Values | None
     stratum: NDArray[np.object_] | None
+    terms: Terms = CLASSIFIER
 
     def __len__(self) -> int:
         return len(self.positive)
@@ -58,6 +99,7 @@ def read_rows(
     threshold: float | None = None,
     weight: Column | None = None,
     stratum: Column | None = None,
+    terms: Terms = CLASSIFIER,
 ) -> LabeledRows:
     """Check labeled items; they are flagged where ``predicted`` is 1, else from the threshold on.
 
@@ -66,12 +108,12 @@ def read_rows(
     """
     scores = _scores(score, threshold)
     positive = _zero_one(labels, "label")
-    flagged = _flagged(predicted, scores, threshold)
-    _check_both(positive, labels.name, "positive (1)", "negative (0)")
+    flagged = _flagged(predicted, scores, threshold, terms)
+    _check_both(positive, labels.name, ("positive (1)", "negative (0)"), terms)
     by = _name_of(predicted or score)
     if predicted is None and scores is not None:
         by += f", {scores.min():g} to {scores.max():g}, and the threshold {threshold:g}"
-    _check_both(flagged, by, "flagged", "passed")
+    _check_both(flagged, by, terms[:2], terms, terms.items.removesuffix("s"))
     rows = LabeledRows(
         positive=positive,
         flagged=flagged,
@@ -79,6 +121,7 @@ def read_rows(
         threshold=threshold,
         weight=None if weight is None else _weights(weight),
         stratum=None if stratum is None else _names(stratum),
+        terms=terms,
     )
     for column in (predicted, score, weight, stratum):
         _check_length(column, labels)
@@ -148,7 +191,12 @@ def _scores(score: Column | None, threshold: float | None) -> Values | None:
     return np.where(scores == below, threshold, scores)
 
 
-def _flagged(predicted: Column | None, scores: Values | None, threshold: float | None) -> Flags:
+def _flagged(
+    predicted: Column | None,
+    scores: Values | None,
+    threshold: float | None,
+    terms: Terms = CLASSIFIER,
+) -> Flags:
     if threshold is not None and not math.isfinite(threshold):
         message = f"threshold is {threshold!r}; it is the score from which on an item is flagged"
         raise InputRefused(message)
@@ -161,7 +209,8 @@ def _flagged(predicted: Column | None, scores: Values | None, threshold: float |
             )
             raise InputRefused(message)
         return by_score
-    flagged = _zero_one(predicted, "predicted class", hint="; give a threshold if it is a score")
+    hint = "; give a threshold if it is a score" if terms is CLASSIFIER else ""
+    flagged = _zero_one(predicted, terms.value, hint)
     if by_score is not None and len(by_score) == len(flagged) and np.any(by_score != flagged):
         differ = int(np.sum(by_score != flagged))
         message = (
@@ -254,12 +303,14 @@ def _names(column: Column) -> NDArray[np.object_]:
     return series.astype(str).to_numpy(dtype=object)
 
 
-def _check_both(flags: Flags, name: str, yes: str, no: str) -> None:
+def _check_both(
+    flags: Flags, name: str, kinds: Sequence[str], terms: Terms, noun: str = "item"
+) -> None:
     if flags.all() or not flags.any():
-        missing = no if flags.all() else yes
+        missing = kinds[bool(flags.all())]
         message = (
-            f"none of the {plural(len(flags), 'item')} is {missing} by {name}, so precision or "
-            "recall cannot be known; label items of both kinds"
+            f"none of the {plural(len(flags), noun)} is {missing} by {name}, so {terms.metrics} "
+            "cannot be known; label items of both kinds"
         )
         raise InputRefused(message)
 

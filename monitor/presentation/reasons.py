@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
 from monitor.presentation.estimates import caution_text
@@ -92,9 +93,14 @@ def _unreliable_reason(why: Contradiction | LabelsToCome) -> str:
     return f"only {labels}, so labeling.matures is too short"
 
 
-def worded(estimate: MetricEstimate) -> dict[str, Any]:
-    """Give the fields of an estimate, its reason and its caution in words."""
+def worded(estimate: MetricEstimate, names: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Give the fields of an estimate, its reason and its caution in words.
+
+    ``names`` are other names of the predicted classes.
+    """
     classes = () if estimate.caution is None else estimate.caution.classes
+    if names is not None:
+        classes = tuple(replace(each, predicted=names[each.predicted]) for each in classes)
     answers = {"reason": no_estimate_reason(estimate.reason), "caution": caution_text(classes)}
     return asdict(estimate) | answers
 

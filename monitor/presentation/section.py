@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -33,3 +33,18 @@ class Section(NamedTuple):
     title: str
     tables: Sequence[Table] = ()
     lines: Sequence[str] = ()
+
+
+def section_parts(sections: Iterable[Section]) -> Iterator[str | Table]:
+    """Return sections as parts of a document, each after an empty line; counts go to the right."""
+    for section in sections:
+        yield ""
+        yield section.title
+        for index, table in enumerate(section.tables):
+            if index:
+                yield ""
+            if table.title:
+                yield f"  {table.title}"
+            yield table._replace(right=table.numbers)
+            yield from table.lines
+        yield from section.lines

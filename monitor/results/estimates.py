@@ -132,10 +132,6 @@ class Estimates(Result):
         table = Table(["metric", "rate", "window"], _cells(rows))
         return [table, "", *remarks] if remarks else [table]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return ``{"estimates": [...]}``."""
-        return {"estimates": self.estimates}
-
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each metric and estimand."""
         import pandas as pd  # noqa: PLC0415 - a second that only tables need

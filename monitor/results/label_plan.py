@@ -110,7 +110,7 @@ class LabelPlan(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all values; `monitor.plan` names them."""
-        return self.forecast.as_json()
+        return self.forecast.to_dict()
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each stratum: ``stratum``, ``size``, ``labels``, ``rate``."""

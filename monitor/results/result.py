@@ -4,14 +4,48 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import datetime
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
 
 from monitor.presentation.table import Table, table_lines
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def dump(value: Any) -> Any:
+    """Return a value ready for JSON: results by their values, rows by the names of their fields.
+
+    >>> from monitor.stats.core.counts import Interval
+    >>> dump({"at": datetime(2026, 3, 2), "of": (Interval(0.8, 0.7, 0.9),)})
+    {'at': '2026-03-02T00:00:00', 'of': [{'point': 0.8, 'low': 0.7, 'high': 0.9}]}
+    """
+    if isinstance(value, datetime):
+        return value.isoformat()
+    named = _named(value)
+    if named is not None:
+        return {name: dump(each) for name, each in named.items()}
+    return [dump(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def _named(value: Any) -> Mapping[str, Any] | None:
+    named: Mapping[str, Any] | None = None
+    if isinstance(value, BaseModel):
+        named = value.model_dump()
+    elif hasattr(value, "to_dict"):
+        named = value.to_dict()
+    elif is_dataclass(value):
+        named = {field.name: getattr(value, field.name) for field in fields(value)}
+    elif hasattr(value, "_asdict"):
+        named = value._asdict()
+    elif isinstance(value, Mapping):
+        named = value
+    return named
 
 
 class Picture:
@@ -51,9 +85,9 @@ class Result(Mapping[str, Any], ABC):
     def document(self) -> Sequence[str | Table]:
         """Return lines and tables to read, in order; an empty line separates parts."""
 
-    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Return all values, ready for JSON."""
+        return {field.name: dump(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
 
     @abstractmethod
     def to_frame(self) -> pd.DataFrame:

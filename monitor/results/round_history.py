@@ -12,7 +12,7 @@ from monitor.presentation.estimates import WHATEVER
 from monitor.presentation.numbers import interval_text, minute_text
 from monitor.presentation.table import Table
 from monitor.report.figures import metric_svg
-from monitor.results.result import Picture, Result
+from monitor.results.result import Picture, Result, dump
 from monitor.results.variation import variation_sentences
 from monitor.rounds.reporting.report import read_monitor_timeline
 from monitor.stats.core.counts import Interval
@@ -77,8 +77,7 @@ class RoundHistory(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return ``{"monitor": ..., "estimates": [...]}``, ready for JSON."""
-        rows = [row | {"slot": row["slot"].isoformat()} for row in self.estimates]
-        return {"monitor": self.monitor, "estimates": rows}
+        return {"monitor": self.monitor, "estimates": dump(self.estimates)}
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each round, metric, estimand and basis."""

@@ -14,6 +14,7 @@ from tests.evaluation.test_designs import ends
 
 SIZES = {"flagged": 4000, "passed": 96_000}
 CELLS = {"flagged": (700, 40, 60, 200), "passed": (90, 25, 60, 3825)}  # TP, FP, FN, TN
+EVEN = [1] * 50 + [0] * 50
 METRICS = ("tpr", "tnr", "youden_j", "kappa", "agreement")
 
 
@@ -172,3 +173,52 @@ def test_agreement_below_chance_is_drawn_on_an_axis_from_minus_one():
 
     assert ">-1<" in svg
     assert ">0.25<" not in svg
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "labels", "how", "message"),
+    [
+        (EVEN, [1] * 30 + [0] * 70, {"random": True}, "50 yes and 50 no verdicts are labeled"),
+        (EVEN, [1] * 30 + [0] * 70, {"prevalence": 0.1}, "as many of each, by verdict"),
+        ([1] * 30 + [0] * 70, EVEN, {"random": True}, "kappa and agreement would describe the set"),
+        ([1] * 30 + [0] * 70, [0] * 30 + [1] * 70, {"random": True}, "0 % of the yes verdicts"),
+        ([1] * 30 + [0] * 70, [1] * 31 + [0] * 69, {"flagged_rate": 0.9}, "verdicts are yes, but"),
+    ],
+)
+def test_warnings_about_a_judge_speak_of_its_verdicts(verdicts, labels, how, message):
+    frame = pd.DataFrame({"verdict": verdicts, "label": labels})
+
+    with pytest.warns(UserWarning, match=message):
+        judged = monitor.evaluate_judge(frame, **how)
+
+    assert not any(
+        word in str(judged.warnings) for word in ("flagged items", "passed", "predicted")
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "message"),
+    [
+        ([1] * 4, "none of the 4 verdicts is no by column 'verdict', so agreement with people"),
+        ([1, 0, 3, 0], "the values 0, 1, 3; a verdict is 1 or 0, of a binary classifier. Of"),
+        (["perhaps"] * 4, "'perhaps' at position 0; a verdict is 1 or 0, yes or no"),
+    ],
+)
+def test_refusals_about_a_judge_speak_of_its_verdicts(verdicts, message):
+    frame = pd.DataFrame({"verdict": verdicts, "label": [1, 0, 1, 0]})
+
+    with pytest.raises(InputRefused, match=message):
+        monitor.evaluate_judge(frame, random=True)
+
+
+def test_the_way_items_were_drawn_and_few_labels_are_told_by_verdict():
+    frame = pd.DataFrame({"verdict": EVEN, "label": [1] * 48 + [0] * 2 + [1] + [0] * 49})
+
+    judged = monitor.evaluate_judge(
+        frame.assign(part=["y"] * 50 + ["n"] * 50),
+        strata="part",
+        sizes={"y": 500, "n": 500},
+    )
+
+    assert judged.drawn == "100 labels drawn by verdict from 1,000 items, in 2 strata"
+    assert "among the yes verdicts" in str(judged)

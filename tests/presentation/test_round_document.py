@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from monitor.cli.views.rounds_page import echo_round, page_json
+from monitor.cli.views.printing import echo_document
+from monitor.cli.views.rounds_page import page_document, page_json
 from monitor.domain.model import Window
 from monitor.domain.report import RoundPage
 from monitor.domain.round import Round
@@ -58,7 +59,7 @@ def page(report, **changes):
 
 
 def terminal(report, capsys):
-    echo_round(page(report))
+    echo_document(page_document(page(report)))
     return capsys.readouterr().out
 
 

@@ -102,7 +102,7 @@ def test_changed_labels_give_a_closed_round_a_new_version_and_those_that_pool_it
     assert told == {
         "by": "ana",
         "reason": "a label file was wrong",
-        "at": good.now,
+        "at": good.now.isoformat(),
         "version": 2,
         "replaces": 1,
         "rounds": [2],

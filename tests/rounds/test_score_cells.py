@@ -54,7 +54,7 @@ def test_a_report_and_a_plan_sum_the_cells_to_bands_and_a_simulation_goes_by_cel
         [sum(cell[name] for cell in cells[10 * i : 10 * i + 10]) for name in COUNTED]
         for i in range(6)
     ]
-    found = planned.as_json()
+    found = planned.to_dict()
     assert [row["stratum"] for row in found["strata"]] == BANDS
     assert sum(row["labels"] for row in found["strata"]) == found["labels"] == 360
     assert sum(row["size"] for row in found["strata"]) == found["size"]

@@ -2,7 +2,8 @@
 
 from datetime import timedelta
 
-from monitor.cli.views.rounds_page import echo_round
+from monitor.cli.views.printing import echo_document
+from monitor.cli.views.rounds_page import page_document
 from monitor.domain.alerting import EvidenceState, evidence_state, next_reading
 from monitor.domain.notice import Notice
 from monitor.rounds.round_page import read_page
@@ -37,7 +38,7 @@ def page_of(scene, number):
 
 
 def shown(scene, number, capsys):
-    echo_round(page_of(scene, number))
+    echo_document(page_document(page_of(scene, number)))
     return " ".join(capsys.readouterr().out.split())
 
 

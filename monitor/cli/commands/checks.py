@@ -56,14 +56,14 @@ class Check:
     note: str | None = None
     concerns: tuple[str, ...] = ()
 
-    def as_json(self) -> dict[str, str | list[str] | None]:
+    def to_dict(self) -> dict[str, str | tuple[str, ...] | None]:
         """Return it for programs."""
         return {
             "what": self.what,
             "found": self.found or None,
             "problem": self.problem,
             "note": self.note,
-            "looks": list(self.concerns),
+            "looks": self.concerns,
         }
 
 

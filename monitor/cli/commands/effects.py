@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,7 +23,7 @@ from monitor.cli.common import (
     option,
     refuse_text,
 )
-from monitor.cli.views.printing import echo, echo_answer, echo_json, echo_table
+from monitor.cli.views.printing import echo_answer
 from monitor.domain.errors import (
     EXIT_CONFIG,
     EXIT_TRY_LATER,
@@ -33,6 +33,7 @@ from monitor.domain.errors import (
 )
 from monitor.domain.model import Effect, EffectKind
 from monitor.presentation.numbers import limit_text, plural
+from monitor.presentation.table import Table
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -70,13 +71,10 @@ def effects(
             application.config.monitor(monitor)
         with application.database.read() as connection:
             effects = find_open(connection, monitor=monitor)
-    if json:
-        echo_json({"effects": [asdict(effect) for effect in effects]})
-    elif effects:
-        head = ["id", "monitor", "sink", "kind", "round", "status", "since", "tries", "next", "why"]
-        echo_table(head, [_row(effect) for effect in effects], right="047")
-    else:
-        echo("nothing waits: MLflow and the hooks have accepted everything")
+    head = ["id", "monitor", "sink", "kind", "round", "status", "since", "tries", "next", "why"]
+    table = Table(head, [_row(effect) for effect in effects], right="047")
+    empty = "nothing waits: MLflow and the hooks have accepted everything"
+    echo_answer({"effects": effects}, [table] if effects else empty, json=json)
 
 
 def retry(
@@ -180,13 +178,10 @@ def alerts(
         with application.database.read() as connection:
             alerts = alert_store.find_alerts(connection, monitor=monitor)
     alerts.sort(key=lambda alert: alert.state != "firing")
-    if json:
-        echo_json({"alerts": [alert_json(alert) for alert in alerts]})
-    elif alerts:
-        head = ["id", "monitor", "limit", "state", "since (UTC)"]
-        echo_table(head, [_alert_row(alert) for alert in alerts])
-    else:
-        echo("no alerts")
+    head = ["id", "monitor", "limit", "state", "since (UTC)"]
+    table = Table(head, [_alert_row(alert) for alert in alerts])
+    values = {"alerts": [alert_json(alert) for alert in alerts]}
+    echo_answer(values, [table] if alerts else "no alerts", json=json)
 
 
 def resolve(
@@ -300,10 +295,7 @@ def hook_test(
         for name, each in hooks.items()
         if hook in {None, name}
     ]
-    if json:
-        echo_json({"hooks": [asdict(tested) for tested in tests]})
-    else:
-        _echo_tests(tests)
+    echo_answer({"hooks": tests}, _tests_document(tests), json=json)
     raise typer.Exit(gravest(tested.exit_code for tested in tests))
 
 
@@ -336,19 +328,19 @@ class _Tested:
     exit_code: int = 0
 
 
-def _echo_tests(tests: Sequence[_Tested]) -> None:
-    """Print what came of it, a line for each hook."""
+def _tests_document(tests: Sequence[_Tested]) -> Iterator[str]:
+    """Return what came of it, a line for each hook."""
     if not tests:
-        echo("the config has no hooks; alerts go to the log and to MLflow only")
+        yield "the config has no hooks; alerts go to the log and to MLflow only"
         return
     for tested in tests:
         text = f"accepted the test ({tested.receipt})"
         if tested.problem is not None:
             text = f"PROBLEM: {tested.problem}"
-        echo(f"hook {tested.hook} ({tested.kind}): {text}", indent="  ")
+        yield f"hook {tested.hook} ({tested.kind}): {text}"
     wrong = sum(each.problem is not None for each in tests)
     if wrong:
-        echo(f"{plural(wrong, 'hook')} of {len(tests)} did not accept the test")
+        yield f"{plural(wrong, 'hook')} of {len(tests)} did not accept the test"
 
 
 def _tested(name: str, kind: str, handler: EffectHandler, now: datetime) -> _Tested:

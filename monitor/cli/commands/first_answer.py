@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -101,11 +101,6 @@ class FirstAnswer:
     labels: FirstLabels | None
     verdicts: str | None
     problem: str | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all values."""
-        labels = None if self.labels is None else self.labels.as_json()
-        return asdict(replace(self, labels=None)) | {"labels": labels}
 
     def labels_needed(self) -> list[str]:
         """Return the labels of a round for each margin."""

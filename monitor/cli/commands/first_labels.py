@@ -70,7 +70,7 @@ class FirstLabels:
             name: point for name, point in points.items() if point is not None and 0 < point < 1
         }
 
-    def as_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return all values."""
         return {
             "column": self.column,
@@ -81,7 +81,7 @@ class FirstLabels:
                 for what in ("size", "labeled", "positive")
             },
             "estimates": self.result.estimates,
-            "warnings": list(self.warnings),
+            "warnings": self.warnings,
         }
 
     def document(self) -> Iterator[str | Table]:

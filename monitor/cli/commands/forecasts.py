@@ -33,7 +33,7 @@ from monitor.cli.common import (
     option,
     parse_pairs,
 )
-from monitor.cli.views.printing import echo, echo_document, echo_json, with_progress
+from monitor.cli.views.printing import echo_answer, with_progress
 from monitor.domain.errors import InputRefused
 
 if TYPE_CHECKING:
@@ -105,14 +105,8 @@ def plan(
         judge_fpr=judge_fpr,
         judge_pilot=judge_pilot,
     )
-    picture = None if plot is None else result.plot().save(plot)
-    if json:
-        echo_json(result.to_dict())
-        return
-    echo_document(result.document())
-    if picture is not None:
-        echo()
-        echo(f"wrote {picture}")
+    wrote = [] if plot is None else ["", f"wrote {result.plot().save(plot)}"]
+    echo_answer(result, [*result.document(), *wrote], json=json)
 
 
 def _refuse_plot(plot: Path | None) -> None:
@@ -149,13 +143,14 @@ def simulate(
     replace both. A drop multiplies the wrong answers of a class by one factor; a change of
     prevalence keeps recall and changes precision.
     """
-    from monitor.cli.views.simulate_page import echo_forecast, forecast_json
+    from monitor.cli.views.simulate_page import forecast_document, forecast_json
     from monitor.rounds.forecast.simulate import expected_round, simulate_alerts
 
     drift = _drift(drop or [], prevalence)
     assumed = _assumed(precision, recall, flagged_rate, size)
     with opened(config) as application:
         context = application.context(only_monitor(application, monitor))
+        name = context.settings.name
         limits = _limits(context, limit or [])
         forecast = simulate_alerts(
             expected_round(context, assumed),
@@ -165,12 +160,10 @@ def simulate(
             rounds=rounds,
             paths=paths,
             seed=seed,
-            track=lambda stages: with_progress(stages, context.settings.name, len(stages)),
+            track=lambda stages: with_progress(stages, name, len(stages)),
         )
-    if json:
-        echo_json(forecast_json(context.settings.name, forecast))
-    else:
-        echo_forecast(context.settings.name, forecast, drift)
+    document = forecast_document(name, forecast, drift)
+    echo_answer(forecast_json(name, forecast), document, json=json)
 
 
 def _drift(drops: Sequence[str], prevalence: str | None) -> Drift:
@@ -313,10 +306,7 @@ def threshold(
     else:
         refuse_options(of_rounds, "is of a monitor's rounds, and --labels a file; leave out one")
         proposal = _of_file(labels, goal, of_file)
-    if json:
-        echo_json(proposal_json(proposal))
-    else:
-        echo_document(proposal_document(proposal))
+    echo_answer(proposal_json(proposal), proposal_document(proposal), json=json)
 
 
 def _of_file(path: Path, goal: Goal, options: dict[str, Any]) -> Proposal:

@@ -30,7 +30,7 @@ from monitor.cli.common import (
     parse_pairs,
     writing,
 )
-from monitor.cli.views.printing import echo, echo_json
+from monitor.cli.views.printing import echo_answer
 from monitor.domain.errors import InputRefused
 
 if TYPE_CHECKING:
@@ -142,10 +142,7 @@ def gate(
     if junit is not None:
         with writing(junit):
             junit.write_bytes(result.junit())
-    if json:
-        echo_json(result.as_json())
-    else:
-        echo(result.line, indent="  ")
+    echo_answer(result, result.line, json=json)
     raise typer.Exit(EXIT_CODES[result.verdict])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +19,7 @@ from monitor.cli.common import (
     flag,
     minute,
 )
-from monitor.cli.views.printing import echo, echo_answer, echo_error, echo_json
+from monitor.cli.views.printing import echo_answer, echo_error
 from monitor.domain.errors import InputRefused, MonitorError, gravest
 from monitor.presentation.numbers import plural
 
@@ -88,16 +88,8 @@ def forget(
         *([] if wiped else [_BUSY]),
         *OUT_OF_REACH,
     ]
-    if json:
-        echo_json(
-            {
-                "item": item,
-                "rounds": [asdict(forgotten) for forgotten in freed],
-                "out_of_reach": out_of_reach,
-            }
-        )
-    else:
-        _echo_forgotten(item, freed, out_of_reach)
+    values = {"item": item, "rounds": freed, "out_of_reach": out_of_reach}
+    echo_answer(values, _forgotten_document(item, freed, out_of_reach), json=json)
 
 
 _BUSY = "the store's log, which somebody is reading; run this again, or restart the service"
@@ -135,17 +127,18 @@ def _labelers(context: MonitorContext, round_: Round) -> Sequence[Labeler]:
     return [one.labeler for one in context.labelers_of(round_.settings)]
 
 
-def _echo_forgotten(item: str, freed: Sequence[ForgottenItem], out_of_reach: Sequence[str]) -> None:
+def _forgotten_document(
+    item: str, freed: Sequence[ForgottenItem], out_of_reach: Sequence[str]
+) -> Iterator[str]:
     for forgotten in freed:
         what = "deleted" if forgotten.deleted else "was deleted before"
         files = f", and taken out of {', '.join(forgotten.places)}" if forgotten.places else ""
-        echo(f"{forgotten.monitor} round {forgotten.round}: {what}{files}", indent="  ")
-    echo(
+        yield f"{forgotten.monitor} round {forgotten.round}: {what}{files}"
+    yield (
         f"what people saw of item {item!r} is gone from {plural(len(freed), 'round')}; labels stay"
     )
-    echo("out of reach, so look there yourself:")
-    for location in out_of_reach:
-        echo(f"- {location}", indent="  ")
+    yield "out of reach, so look there yourself:"
+    yield from (f"- {location}" for location in out_of_reach)
 
 
 @dataclass
@@ -168,12 +161,8 @@ def restored(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     """
     with opened(config, make_store=False) as application:
         done = [_restored(context) for context in application.monitors]
-    if json:
-        echo_json({"monitors": [_restored_json(each) for each in done]})
-    else:
-        for each in done:
-            for line in _restored_lines(each.rounds):
-                echo(f"{each.monitor}: {line}", indent="  ")
+    lines = [f"{each.monitor}: {line}" for each in done for line in _restored_lines(each.rounds)]
+    echo_answer({"monitors": [_restored_json(each) for each in done]}, lines, json=json)
     problems = [(each.monitor, each.problem) for each in done if each.problem is not None]
     for monitor, problem in problems:
         echo_error(f"{monitor}: {problem}")
@@ -227,17 +216,15 @@ def _alert_lines(alerts: tuple[AlertRow, ...] | None) -> Iterator[str]:
 
 
 def _restored_json(done: Done) -> dict[str, Any]:
-    rounds = done.rounds
+    from monitor.rounds.restore import RestoredRounds
+
+    rounds = done.rounds or RestoredRounds(alerts=None)
     return {
         "monitor": done.monitor,
         "problem": None if done.problem is None else str(done.problem),
-        "lost": [] if rounds is None else [_json_of(each) for each in rounds.lost],
-        "behind": []
-        if rounds is None
-        else [_json_of(each) | {"shown_version": shown} for each, shown in rounds.behind],
-        "alerts_forgotten": None
-        if rounds is None or rounds.alerts is None
-        else [alert.model_dump() for alert in rounds.alerts],
+        "lost": [_json_of(each) for each in rounds.lost],
+        "behind": [_json_of(each) | {"shown_version": shown} for each, shown in rounds.behind],
+        "alerts_forgotten": rounds.alerts,
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from monitor.cli.common import (
     refuse_text,
     writing,
 )
-from monitor.cli.views.printing import echo, echo_json
+from monitor.cli.views.printing import echo_answer
 from monitor.domain.errors import EXIT_INPUT, InputRefused
 from monitor.presentation.labels import DECLINED_COST
 from monitor.presentation.numbers import plural
@@ -91,13 +91,12 @@ def export(
     if out is not None and tasks:
         with writing(out):
             write_tasks(out, tasks, format, question=question)
-    if json:
-        listed = [{"task": task.key, **plain_texts(task.shown)} for task in tasks]
-        echo_json({"question": question, "tasks": listed})
-    elif out is None:
+    if out is None and not json:
         write_tasks(sys.stdout, tasks, format, question=question)
-    else:
-        _echo_written(out, len(tasks), tool)
+        return
+    listed = [{"task": task.key, **plain_texts(task.shown)} for task in tasks]
+    values = {"question": question, "tasks": listed}
+    echo_answer(values, _written_text(out, len(tasks), tool), json=json)
 
 
 def _format(out: Path | None, tool: str | None) -> Format:
@@ -136,14 +135,13 @@ def _questions(
     return with_its_own, None
 
 
-def _echo_written(out: Path, tasks: int, tool: str | None) -> None:
+def _written_text(out: Path | None, tasks: int, tool: str | None) -> str:
     if not tasks:
-        echo(f"no item waits for an answer; {out} is not written")
-        return
+        return f"no item waits for an answer; {out} is not written"
     fill = f"fill the column label with 1, 0 or cannot tell; {DECLINED_COST}"
     if tool is not None:
         fill = f"load them into {tool}"
-    echo(f"{plural(tasks, 'item')} written to {out}; {fill}", indent="  ")
+    return f"{plural(tasks, 'item')} written to {out}; {fill}"
 
 
 def import_(
@@ -172,18 +170,14 @@ def import_(
         now = application.clock()
         collected = read_labels(file, tasks, unknown_hint=available, follow=True, now=now)
         taken = _store(collected, parts_of)
-    if json:
-        echo_json(
-            {
-                "new": taken.new,
-                "changed": taken.changed,
-                "older": taken.older,
-                "known": taken.repeated,
-                "refused": [{"where": r.where, "reason": r.reason} for r in taken.refused],
-            }
-        )
-    else:
-        _echo_result(taken)
+    values = {
+        "new": taken.new,
+        "changed": taken.changed,
+        "older": taken.older,
+        "known": taken.repeated,
+        "refused": [{"where": r.where, "reason": r.reason} for r in taken.refused],
+    }
+    echo_answer(values, _taken_document(taken), json=json)
     raise typer.Exit(EXIT_INPUT if taken.refused else 0)
 
 
@@ -251,20 +245,19 @@ def _asking_people(application: Application, monitor: str | None) -> list[Monito
     return asking
 
 
-def _echo_result(taken: _Taken) -> None:
-    for refusal in taken.refused:
-        echo(f"refused: {refusal}", indent="  ")
+def _taken_document(taken: _Taken) -> Iterator[str]:
+    yield from (f"refused: {refusal}" for refusal in taken.refused)
     refused = plural(sum(refusal.rows for refusal in taken.refused), "row")
     changed = f"{taken.changed} changed, " if taken.changed else ""
     new = plural(taken.new, "new answer")
-    echo(f"{new}, {changed}{taken.repeated} known already, {refused} refused")
+    yield f"{new}, {changed}{taken.repeated} known already, {refused} refused"
     if taken.older:
-        echo(
+        yield (
             f"{plural(taken.older, 'answer')} older than what the same person answered later by "
             "labeled_at, which stays: correct labeled_at, or leave it empty, and import it again"
         )
     if taken.new or taken.changed:
-        echo("pr-monitor run-once brings them into the estimates")
+        yield "pr-monitor run-once brings them into the estimates"
 
 
 def restate(
@@ -305,10 +298,8 @@ def restate(
             without=without,
         )
         outcome = restated(context, request, dry_run=dry_run)
-    if json:
-        echo_json(_restated_json(outcome, dry_run=dry_run))
-    else:
-        _echo_restated(outcome, dry_run=dry_run)
+    values, document = _restated_json(outcome, dry_run), _restated_document(outcome, dry_run)
+    echo_answer(values, document, json=json)
     raise typer.Exit(EXIT_INPUT if outcome.refused else 0)
 
 
@@ -329,7 +320,7 @@ def _refuse_wrong(reason: str, *, names: bool, changes: bool) -> None:
         raise typer.BadParameter(message, param_hint="ROUND")
 
 
-def _restated_json(outcome: RestateOutcome, *, dry_run: bool) -> dict[str, Any]:
+def _restated_json(outcome: RestateOutcome, dry_run: bool) -> dict[str, Any]:
     return {
         "restated": [
             {
@@ -337,8 +328,8 @@ def _restated_json(outcome: RestateOutcome, *, dry_run: bool) -> dict[str, Any]:
                 "version": one.version,
                 "own": one.own,
                 "labels_changed": one.labels,
-                "before": [row.model_dump() for row in one.before],
-                "after": [row.model_dump() for row in one.after],
+                "before": one.before,
+                "after": one.after,
             }
             for one in outcome.restated
         ],
@@ -347,18 +338,15 @@ def _restated_json(outcome: RestateOutcome, *, dry_run: bool) -> dict[str, Any]:
     }
 
 
-def _echo_restated(outcome: RestateOutcome, *, dry_run: bool) -> None:
-    for refusal in outcome.refused:
-        echo(f"refused: {refusal}", indent="  ")
+def _restated_document(outcome: RestateOutcome, dry_run: bool) -> Iterator[str]:
+    yield from (f"refused: {refusal}" for refusal in outcome.refused)
+    yield from map(_restated_line, outcome.restated)
     if not outcome.restated:
-        echo("nothing to restate: every number comes out as it is")
-        return
-    for restated in outcome.restated:
-        echo(_restated_line(restated), indent="  ")
-    if dry_run:
-        echo("nothing was changed; without --dry-run it is")
+        yield "nothing to restate: every number comes out as it is"
+    elif dry_run:
+        yield "nothing was changed; without --dry-run it is"
     else:
-        echo("alerts stay as they are; pr-monitor run-once brings the new numbers to MLflow")
+        yield "alerts stay as they are; pr-monitor run-once brings the new numbers to MLflow"
 
 
 def _restated_line(restated: RestatedRound) -> str:

@@ -21,11 +21,7 @@ from monitor.cli.common import (
     flag,
     option,
 )
-from monitor.cli.views.printing import (
-    echo_answer,
-    echo_document,
-    echo_json,
-)
+from monitor.cli.views.printing import echo_answer, width
 from monitor.domain.errors import InputRefused
 from monitor.fixed_text import significant_text
 
@@ -52,7 +48,7 @@ def status(
     continue, but you should check the newest one. learning: no limits are set yet. ok: none of
     these.
     """
-    from monitor.cli.views.status_page import echo_status, status_json, with_links
+    from monitor.cli.views.status_page import status_document, status_json, with_links
     from monitor.rounds.opening.removed_monitors import removed_monitors
     from monitor.rounds.status import overviews
 
@@ -70,10 +66,8 @@ def status(
         # What one monitor promises stands in its settings; several promise more together.
         promised = application.config.false_alarms_a_year() if monitor is None else {}
         promises = promise_lines(application.config) if len(promised) > 1 else []
-    if json:
-        echo_json(status_json(shown, blocks, removed, application.config))
-    else:
-        echo_status(shown, blocks, removed, promises)
+    values = status_json(shown, blocks, removed, application.config)
+    echo_answer(values, status_document(shown, blocks, removed, promises), json=json)
 
 
 def rounds(
@@ -89,7 +83,7 @@ def rounds(
     history (pooled). Marks where a new history or another schedule began. In JSON, has_older is
     true if there are more rounds.
     """
-    from monitor.cli.views.rounds_page import echo_rounds, round_json
+    from monitor.cli.views.rounds_page import round_json, rounds_document
     from monitor.rounds.round_page import listed
     from monitor.storage.rounds.round_lists import MOST, ListQuery
 
@@ -99,11 +93,9 @@ def rounds(
         with application.database.read() as connection:
             query = ListQuery(monitor=monitor, last=min(last, MOST), skipped=skipped)
             result = listed(connection, query)
-    if json:
-        rows = [round_json(row) for row in result.rows]
-        echo_json({"rounds": rows, "hidden": result.hidden, "has_older": result.has_older})
-    else:
-        echo_rounds(result)
+    rows = [round_json(row) for row in result.rows]
+    values = {"rounds": rows, "hidden": result.hidden, "has_older": result.has_older}
+    echo_answer(values, rounds_document(result, width()), json=json)
 
 
 def show(
@@ -117,17 +109,14 @@ def show(
 
     Late or changed labels give a round a new version; earlier versions stay available.
     """
-    from monitor.cli.views.rounds_page import echo_round, page_json
+    from monitor.cli.views.rounds_page import page_document, page_json
     from monitor.rounds.round_page import read_page
 
     with opened(config) as application:
         name = only_monitor(application, monitor)
         with application.database.read() as connection:
             page = read_page(connection, name, number, version)
-    if json:
-        echo_json(page_json(page))
-    else:
-        echo_round(page)
+    echo_answer(page_json(page), page_document(page), json=json)
 
 
 def report(
@@ -219,10 +208,7 @@ def compare(
         score=score,
         predicted=predicted,
     )
-    if json:
-        echo_json(result.to_dict())
-    else:
-        echo_document(result.document())
+    echo_answer(result, result.document(), json=json)
 
 
 def estimate(
@@ -245,10 +231,7 @@ def estimate(
     result = functions.estimate(
         tp=tp, fp=fp, fn=fn, tn=tn, flagged_size=flagged_size, passed_size=passed_size, level=level
     )
-    if json:
-        echo_json(result.to_dict())
-    else:
-        echo_document(result.document())
+    echo_answer(result, result.document(), json=json)
 
 
 def promise_lines(config: Config) -> list[str]:

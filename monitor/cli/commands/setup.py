@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +13,7 @@ import typer
 from monitor.api import opened
 from monitor.cli.commands.labeling import PORT, NoBrowserOption, PortOption, label_demo
 from monitor.cli.common import CONFIG, ConfigOption, JsonOption, argument, flag, option, writing
-from monitor.cli.views.printing import echo, echo_answer, echo_document, echo_json
+from monitor.cli.views.printing import echo, echo_answer, echo_json, painted
 from monitor.domain.errors import InputRefused, MonitorError, gravest
 
 if TYPE_CHECKING:
@@ -146,13 +145,10 @@ def _init_experiment(
     proposal = propose(experiment, config.parent, tracking_uri, chosen)
     with writing(config):
         config.write_text(proposed_config(proposal), encoding="utf-8")
-    if json:
-        echo_json({"config": str(config), "source": proposal.source})
-        return
-    for line in proposal.source:
-        echo(line)
     flag = [] if config == CONFIG else ["--config", str(config)]
-    echo(f"wrote {config}; read it, then run: {shlex.join(['pr-monitor', 'check', *flag])}")
+    wrote = f"wrote {config}; read it, then run: {shlex.join(['pr-monitor', 'check', *flag])}"
+    values = {"config": str(config), "source": proposal.source}
+    echo_answer(values, [*proposal.source, wrote], json=json)
 
 
 def check(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
@@ -176,7 +172,7 @@ def check(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     application.database.close()
     code = gravest(each.code for each in tried)
     if json:
-        echo_json({"checks": [each.as_json() for each in tried], "ok": code == 0})
+        echo_json({"checks": tried, "ok": code == 0})
     raise typer.Exit(code)
 
 
@@ -236,26 +232,23 @@ def _echo_first(
                 answers.append(first_answer(context, described, first.columns))
             except MonitorError as error:
                 problems.append(f"{context.settings.name}: {error}")
-    if json:
-        echo_json(
-            {
-                "config": str(config),
-                "columns": asdict(first.columns),
-                "guesses": first.guesses,
-                "answers": [each.as_json() for each in answers],
-                "problems": problems,
-                "next": command,
-            }
-        )
-        return
-    echo(columns_text(first.columns), indent="  ")
-    for guess in first.guesses:
-        echo(guess, indent="  ")
-    echo_document(answers_document(answers))
-    for problem in problems:
-        echo(f"PROBLEM {problem}", indent="  ", colour="red")
-    echo()
-    echo(f"wrote {config}; read it, then run: {command}")
+    values = {
+        "config": str(config),
+        "columns": first.columns,
+        "guesses": first.guesses,
+        "answers": answers,
+        "problems": problems,
+        "next": command,
+    }
+    document = [
+        columns_text(first.columns),
+        *first.guesses,
+        *answers_document(answers),
+        *(f"{painted('PROBLEM', 'red')} {problem}" for problem in problems),
+        "",
+        f"wrote {config}; read it, then run: {command}",
+    ]
+    echo_answer(values, document, json=json)
 
 
 def _refuse_folder(config: Path) -> None:

@@ -12,11 +12,12 @@ import typer
 
 from monitor.api import opened
 from monitor.cli.common import CONFIG, ConfigOption, JsonOption, argument, minute, option
-from monitor.cli.views.printing import echo, echo_answer, echo_json, echo_table
+from monitor.cli.views.printing import echo_answer
 from monitor.domain.errors import InputRefused
 from monitor.domain.extras import needs_extra
 from monitor.domain.people import Role, annotator_name, similar_name
 from monitor.presentation.numbers import plural
+from monitor.presentation.table import Table
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -49,11 +50,8 @@ def add(
                 "then add them again"
             )
             raise InputRefused(message)
-    if json:
-        echo_json({"name": user.name, "role": role, "token": token})
-        return
-    echo(f"{user.name} can sign in as {role}, with this token, which is not shown again:")
-    echo(token)
+    shown = f"{user.name} can sign in as {role}, with this token, which is not shown again:"
+    echo_answer({"name": user.name, "role": role, "token": token}, [shown, token], json=json)
 
 
 def list_users(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
@@ -62,13 +60,10 @@ def list_users(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
 
     with opened(config) as application, application.database.read() as connection:
         users = people_store.users(connection)
-    if json:
-        echo_json({"users": [user._asdict() for user in users]})
-    elif users:
-        rows = [[user.name, user.role, minute(user.added_at)] for user in users]
-        echo_table(["name", "role", "added"], rows)
-    else:
-        echo("nobody was added; do it with: pr-monitor users add NAME --role labeler|viewer|admin")
+    rows = [[user.name, user.role, minute(user.added_at)] for user in users]
+    empty = "nobody was added; do it with: pr-monitor users add NAME --role labeler|viewer|admin"
+    document = [Table(["name", "role", "added"], rows)] if users else empty
+    echo_answer({"users": users}, document, json=json)
 
 
 def give_role(

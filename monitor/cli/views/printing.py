@@ -11,13 +11,13 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Iterator
 from typing import Any, TextIO, TypeVar
 
 import typer
 
 from monitor.presentation.table import Table, table_lines
+from monitor.results.result import dump
 
 T = TypeVar("T")
 
@@ -32,14 +32,6 @@ def echo(text: str = "", *, indent: str = "", colour: str | None = None) -> None
     print(lines if colour is None else f"{painted(first, colour)}{space}{rest}")  # noqa: T201
 
 
-def echo_block(lines: Iterable[str]) -> None:
-    """Print lines, if there are any, after an empty one."""
-    for index, line in enumerate(lines):
-        if index == 0:
-            echo()
-        echo(line, indent="  ")
-
-
 def echo_error(text: str) -> None:
     """Print a line to standard error."""
     print(_wrapped(text, sys.stderr, "  "), file=sys.stderr)  # noqa: T201
@@ -47,16 +39,16 @@ def echo_error(text: str) -> None:
 
 def echo_json(value: Any, *, indent: int | None = 2) -> None:
     """Print a value as JSON; without an indent on one line, for a command that prints more."""
-    text = json.dumps(value, default=_plain, indent=indent, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(dump(value), indent=indent, ensure_ascii=False, allow_nan=False)
     print(text)  # noqa: T201
 
 
-def echo_answer(value: Any, sentence: str, *, json: bool) -> None:
-    """Print what a command did: for a program, or in a sentence."""
+def echo_answer(value: Any, document: str | Iterable[str | Table], *, json: bool) -> None:
+    """Print an answer: its values for a program, or its document, which may be one sentence."""
     if json:
         echo_json(value)
     else:
-        echo(sentence)
+        echo_document([document] if isinstance(document, str) else document)
 
 
 def width(stream: TextIO | None = None) -> int | None:
@@ -70,16 +62,12 @@ def painted(text: str, colour: str) -> str:
     return text if plain else typer.style(text, fg=colour, bold=True)
 
 
-def echo_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: str = "") -> None:
-    """Print a table, see `table_lines`."""
-    print("\n".join(table_lines(head, rows, right=right, columns=width())))  # noqa: T201
-
-
 def echo_document(document: Iterable[str | Table]) -> None:
     """Print the lines and tables of a document."""
     for part in document:
         if isinstance(part, Table):
-            echo_table(part.head, part.rows, right=part.right)
+            lines = table_lines(part.head, part.rows, right=part.right, columns=width())
+            print("\n".join(lines))  # noqa: T201
         else:
             echo(part, indent="  ")
 
@@ -101,13 +89,6 @@ def _wrapped(text: str, stream: TextIO, indent: str) -> str:
         )
         for line in text.split("\n")
     )
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    message = f"{type(value).__name__} cannot be printed as JSON"
-    raise TypeError(message)
 
 
 def with_progress(steps: Iterable[T], what: str, total: int) -> Iterator[T]:

@@ -1,13 +1,12 @@
-"""What `pr-monitor rounds` lists."""
+"""What `pr-monitor rounds` and `show` print."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from monitor.cli.common import minute
-from monitor.cli.views.printing import echo, echo_table, width
 from monitor.domain.report import EstimateRow, RoundReport
 from monitor.presentation.numbers import interval_text, plural
 from monitor.presentation.round_document import (
@@ -18,9 +17,10 @@ from monitor.presentation.round_document import (
     page_sections,
 )
 from monitor.presentation.rounds import remarks_text
-from monitor.presentation.section import Section
+from monitor.presentation.section import section_parts
 from monitor.presentation.setting_changes import change_sentence, difference_text
-from monitor.presentation.table import table_lines
+from monitor.presentation.table import Table, table_lines
+from monitor.results.result import dump
 
 if TYPE_CHECKING:
     from monitor.domain.report import RoundPage
@@ -31,42 +31,42 @@ HEAD = ["due (UTC)", "round", "state"]
 ORDER = [(metric, basis) for metric in ("precision", "recall") for basis in ("round", "pooled")]
 
 
-_UNCOUNTED = dict.fromkeys(("labeled", "positive", "declined"))
 _WITHOUT_REPORT: dict[str, Any] = {
-    **{name: [] for name in ("estimates", "segments", "evidence", "alerts", "notices")},
-    **{name: [] for name in ("cells", "checks")},
-    **dict.fromkeys(("pooled_coverage", "answers", "agreement", "cause", "challenger", "judge")),
-    "program": None,
-    "recurring": 0,
+    **{
+        name: None if field.is_required() else field.get_default(call_default_factory=True)
+        for name, field in RoundReport.model_fields.items()
+    },
+    **{name: [] for name in ("estimates", "evidence", "alerts")},
 }
+"""What a program reads of a report that is still to come."""
+_UNCOUNTED = dict.fromkeys(("labeled", "positive", "declined"))
 
 
-def echo_round(page: RoundPage) -> None:
-    """Print a round's page."""
-    for line in head_lines(page):
-        echo(line, indent="  ")
-    for section in page_sections(page):
-        _echo_section(section)
-    echo()
+def page_document(page: RoundPage) -> Iterator[str | Table]:
+    """Return a round's page: which round it is, its sections, and what happened to it."""
+    yield from head_lines(page)
+    yield from section_parts(page_sections(page))
+    yield ""
     for event in page.events:
-        echo(f"{minute(event['at'])}  {event['after']}: {event['reason']}", indent=" " * 18)
+        yield f"{minute(event['at'])}  {event['after']}: {event['reason']}"
 
 
 def page_json(page: RoundPage) -> dict[str, Any]:
-    """Give a round's page to a program."""
-    plain = ("version", "restated_since", "concerns", "bad_rows", "notes", "events")
-    return {
-        **_of_round(page.round),
+    """Return a round's page for programs: its report, and what the page has besides."""
+    own, report = dump(page), page.report
+    of_report, drawn = own.pop("report"), own.pop("drawn")
+    own |= _of_round(page.round) | {
         "latest_version": page.round.estimated_version,
         "snapshot": page.round.snapshot,
         "settings": page.round.settings.model_dump(mode="json"),
-        **{name: getattr(page, name) for name in plain},
-        "restated": [row.model_dump() for row in page.restated],
-        "provisional": page.provisional and page.provisional.model_dump(),
-        "strata": [row.model_dump() | _UNCOUNTED for row in page.drawn],
-        "classes": page.classes and page.classes.model_dump(),
-        **_report_json(page.report),
     }
+    if report is None:
+        strata = [row | _UNCOUNTED for row in drawn]
+        return {**_WITHOUT_REPORT, **own, "strata": strata, "cautions": {}, "answered": {}}
+    del own["provisional"]  # a report has what its round began with
+    evidence = [dump(row) | {"fires": bool(fired_by(report, row))} for row in report.evidence]
+    texts = {"cautions": caution_texts(report), "answered": answered_texts(report)}
+    return {**of_report, **own, "evidence": evidence, **texts}
 
 
 def _of_round(round_: Round) -> dict[str, Any]:
@@ -81,36 +81,6 @@ def _of_round(round_: Round) -> dict[str, Any]:
     }
 
 
-def _report_json(report: RoundReport | None) -> dict[str, Any]:
-    if report is None:
-        return _WITHOUT_REPORT | {"cautions": {}, "answered": {}}
-    names = set(EstimateRow.model_fields)
-    return {
-        **report.model_dump(include={*_WITHOUT_REPORT, "strata", "provisional"}),
-        "estimates": [row.model_dump(include=names) for row in report.estimates],
-        "evidence": [
-            row.model_dump() | {"fires": bool(fired_by(report, row))} for row in report.evidence
-        ],
-        "cautions": caution_texts(report),
-        "answered": answered_texts(report),
-    }
-
-
-def _echo_section(section: Section) -> None:
-    echo()
-    echo(section.title)
-    for at, table in enumerate(section.tables):
-        if at:
-            echo()
-        if table.title:
-            echo(f"  {table.title}", indent="  ")
-        echo_table(table.head, table.rows, right=table.numbers)
-        for line in table.lines:
-            echo(line, indent="  ")
-    for line in section.lines:
-        echo(line, indent="  ")
-
-
 def round_json(row: Row) -> dict[str, Any]:
     """Return a round for programs."""
     round_ = row.round
@@ -123,51 +93,46 @@ def round_json(row: Row) -> dict[str, Any]:
             {"what": change.begins, "settings": [*map(difference_text, change.differences)]}
             for change in row.changes
         ],
-        "estimates": [estimate.model_dump() for estimate in row.estimates],
+        "estimates": row.estimates,
     }
 
 
-def echo_rounds(listed: ListedRounds) -> None:
-    """Print a line for each round; on a terminal, a table for each monitor that fits into it.
+def rounds_document(listed: ListedRounds, columns: int | None) -> Iterator[str | Table]:
+    """Return a line for each round; in ``columns``, a table for each monitor that fits into them.
 
     Then what changed between rounds, and what the list omits.
     """
     if not listed.any_rounds:
-        echo("no rounds yet; pr-monitor run-once opens the one that is due")
+        yield "no rounds yet; pr-monitor run-once opens the one that is due"
         return
     if listed.rows:
-        _echo_tables(listed.rows)
+        yield from _tables(listed.rows, columns)
     for row in listed.rows:
         for change in row.changes:
-            name, number = row.round.monitor, row.round.number
-            echo(f"{name}: round {number} {change_sentence(change)}", indent="  ")
+            yield f"{row.round.monitor}: round {row.round.number} {change_sentence(change)}"
     if listed.has_older:
-        echo("older rounds not shown; --last NUMBER lists more of each monitor")
+        yield "older rounds not shown; --last NUMBER lists more of each monitor"
     if listed.hidden:
-        echo(f"{plural(listed.hidden, 'skipped round')} not shown; --skipped shows them too")
+        yield f"{plural(listed.hidden, 'skipped round')} not shown; --skipped shows them too"
 
 
-def _echo_tables(rows: Sequence[Row]) -> None:
-    columns = width()
+def _tables(rows: Sequence[Row], columns: int | None) -> Iterator[str | Table]:
     if columns is None:
         head = ["monitor", *HEAD, *_long_names()]
-        table = [[row.round.monitor, *_long_row(row)] for row in rows]
-        print("\n".join(table_lines(head, table, right="2")))  # noqa: T201
+        yield Table(head, [[row.round.monitor, *_long_row(row)] for row in rows], right="2")
         return
     ordered = sorted(rows, key=lambda row: row.round.monitor)
-    tables = [
-        "\n".join([name, *_fitting(list(group), columns)])
-        for name, group in groupby(ordered, key=lambda row: row.round.monitor)
-    ]
-    print("\n\n".join(tables))  # noqa: T201
+    for index, (name, group) in enumerate(groupby(ordered, key=lambda row: row.round.monitor)):
+        yield from ["", name] if index else [name]
+        yield _fitting(list(group), columns)
 
 
-def _fitting(rows: Sequence[Row], columns: int) -> list[str]:
-    wide = table_lines([*HEAD, *_long_names()], [_long_row(row) for row in rows], right="1")
-    if max(map(len, wide)) <= columns:
+def _fitting(rows: Sequence[Row], columns: int) -> Table:
+    wide = Table([*HEAD, *_long_names()], [_long_row(row) for row in rows], right="1")
+    if max(map(len, table_lines(wide.head, wide.rows))) <= columns:
         return wide
     head = [*HEAD, "basis", "precision", "recall"]
-    return table_lines(head, [line for row in rows for line in _two_lines(row)], right="1")
+    return Table(head, [line for row in rows for line in _two_lines(row)], right="1")
 
 
 def _long_names() -> list[str]:

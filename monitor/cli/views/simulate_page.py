@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from monitor.cli.views.printing import echo, echo_table
 from monitor.fixed_text import significant_text
 from monitor.presentation.forecasts import smallest_drop_texts
+from monitor.presentation.table import Table
 from monitor.stats.detection.power import WITHIN
 
 if TYPE_CHECKING:
@@ -44,24 +44,22 @@ def forecast_json(monitor: str, forecast: Forecast) -> dict[str, Any]:
     }
 
 
-def echo_forecast(monitor: str, forecast: Forecast, drift: Drift) -> None:
-    """Print a forecast."""
+def forecast_document(monitor: str, forecast: Forecast, drift: Drift) -> Iterator[str | Table]:
+    """Return a forecast: the limits, alarms without a drift, and what the drift leads to."""
     scenario = forecast.expected.scenario
     flagged = int(scenario.is_flagged.sum())
     strata = f"{flagged} + {len(scenario.size) - flagged} strata"
     source = forecast.expected.source
-    echo(f"{monitor}: {scenario.labels:,} labels a round in {strata}, going by {source}")
-    echo()
+    yield f"{monitor}: {scenario.labels:,} labels a round in {strata}, going by {source}"
+    yield ""
     heads = ("limit", "now", "state", "after", "state after")
     columns = 3 if forecast.drifted is None else 5
-    echo_table(heads[:columns], [row[:columns] for row in _limit_rows(forecast)], right="13")
-    echo()
-    for line in _alarm_lines(forecast):
-        echo(line, indent="  ")
+    yield Table(heads[:columns], [row[:columns] for row in _limit_rows(forecast)], right="13")
+    yield ""
+    yield from _alarm_lines(forecast)
     if forecast.after is not None:
-        echo()
-        for line in _drift_lines(forecast, forecast.after, _drift_text(drift)):
-            echo(line, indent="  ")
+        yield ""
+        yield from _drift_lines(forecast, forecast.after, _drift_text(drift))
 
 
 def _limit_rows(forecast: Forecast) -> Iterator[tuple[str, ...]]:

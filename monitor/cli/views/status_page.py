@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from monitor.cli.views.printing import echo, echo_block, painted
+from monitor.cli.views.printing import painted
 from monitor.domain.report import EstimateRow, Status
 from monitor.hooks.context import body
 from monitor.presentation.alerts import limit_line, open_alert_line, recovery_sentence
@@ -19,6 +19,7 @@ from monitor.presentation.status import (
     learning_lines,
     next_round_line,
 )
+from monitor.results.result import dump
 
 if TYPE_CHECKING:
     from monitor.config.model import Config
@@ -47,57 +48,42 @@ def status_json(
     """Return the whole page for programs."""
     return {
         "monitors": [overview_json(monitor) for monitor in monitors],
-        "classes": [
-            {**asdict(block), "report": block.report and block.report.model_dump()}
-            for block in blocks
-        ],
+        "classes": blocks,
         "left_behind": [removed_monitor_json(monitor) for monitor in removed_monitors],
         "false_alarms_a_year": sum(config.false_alarms_a_year().values()),
     }
 
 
-def echo_status(
+def status_document(
     monitors: Sequence[Overview],
     blocks: Sequence[ClassOverview],
     removed_monitors: Sequence[RemovedMonitor],
     promises: Sequence[str],
-) -> None:
-    """Print the page: each monitor, the blocks of classes, what remains of removed monitors.
+) -> Iterator[str]:
+    """Return the page: each monitor, the blocks of classes, what remains of removed monitors.
 
     Then what all promise together.
     """
-    for index, monitor in enumerate(monitors):
-        if index:
-            echo()
-        echo_overview(monitor)
-    for block in blocks:
-        echo()
-        for line in block_lines(block):
-            echo(line, indent="  ")
-    echo_block(f"warning: {removed.sentence}" for removed in removed_monitors)
-    echo_block(promises)
+    parts = [
+        *map(overview_lines, monitors),
+        *map(block_lines, blocks),
+        [f"warning: {removed.sentence}" for removed in removed_monitors],
+        promises,
+    ]
+    for index, lines in enumerate(filter(None, map(list, parts))):
+        yield from ["", *lines] if index else lines
 
 
 def overview_json(overview: Overview) -> dict[str, Any]:
     """Return an overview for programs."""
-    plain = asdict(overview)
-    del plain["firing_notices"], plain["recoveries"]
-    return {
-        **plain,
+    values: dict[str, Any] = dump(overview)
+    del values["firing_notices"], values["recoveries"]
+    return values | {
         "alerts": [_open_alert_json(alert, overview) for alert in overview.alerts],
         "headline": overview.headline,
-        "estimates": [row.model_dump() for row in overview.estimates],
         "limits": [_limit_json(limit) for limit in overview.limits],
-        "open_rounds": [
-            {
-                **asdict(one),
-                "provisional": one.provisional and one.provisional.model_dump(),
-                "beyond": [limit._asdict() for limit in one.beyond],
-            }
-            for one in overview.open_rounds
-        ],
         "waiting": [
-            {**asdict(effect), "sentence": waiting_sentence(effect)} for effect in overview.waiting
+            dump(effect) | {"sentence": waiting_sentence(effect)} for effect in overview.waiting
         ],
     }
 
@@ -106,17 +92,14 @@ def _open_alert_json(alert: StoredAlert, overview: Overview) -> dict[str, Any]:
     notice, recovery = overview.firing_notices.get(alert.id), overview.recoveries.get(alert.id)
     return {
         **alert_json(alert),
-        "sentence": notice and notice.sentence,
-        "to_do": notice and notice.to_do,
-        "link": notice and notice.link,
-        "recovery": recovery
-        and {**recovery.model_dump(), "sentence": recovery_sentence(alert, recovery)},
+        **{name: notice and getattr(notice, name) for name in ("sentence", "to_do", "link")},
+        "recovery": recovery and dump(recovery) | {"sentence": recovery_sentence(alert, recovery)},
     }
 
 
 def alert_json(alert: StoredAlert) -> dict[str, Any]:
     """Return an alert for programs."""
-    result = asdict(alert)
+    result = dump(alert)
     del result["fired_round_id"], result["fired_slot"]  # `fired_in_round` says it
     return {**result, "window": [alert.window.start, alert.window.end]}
 
@@ -126,7 +109,7 @@ def removed_monitor_json(removed: RemovedMonitor) -> dict[str, Any]:
     return {
         "monitor": removed.monitor,
         "alerts": [alert_json(alert) for alert in removed.alerts],
-        "open_rounds": list(removed.open_rounds),
+        "open_rounds": removed.open_rounds,
         "alerts_end_at": removed.ends_at if removed.alerts else None,
         "sentence": removed.sentence,
     }
@@ -141,26 +124,25 @@ def with_links(overview: Overview, link: Link) -> Overview:
     return replace(overview, firing_notices=notices)
 
 
-def echo_overview(overview: Overview) -> None:
-    """Print an overview."""
-    echo(f"{overview.monitor}: {painted(overview.headline, COLOURS[overview.colour])}")
-    for line in _last_estimate(overview):
-        echo(f"  {line}", indent="  ")
-    for alert in overview.alerts:
-        for line in _alert(alert, overview):
-            echo(f"  {line}", indent="  ")
+def overview_lines(overview: Overview) -> Iterator[str]:
+    """Return an overview, a monitor's headline and what belongs to it."""
+    yield f"{overview.monitor}: {painted(overview.headline, COLOURS[overview.colour])}"
     remaining = overview.learning_rounds_remaining if overview.status is Status.LEARNING else 0
-    for line in (*learning_lines(remaining, overview.proposed_limits), *_doing(overview)):
-        echo(f"  {line}", indent="  ")
-    echo(f"  {next_round_line(overview.next_slot)}")
+    lines = [
+        *_last_estimate(overview),
+        *(line for alert in overview.alerts for line in _alert(alert, overview)),
+        *learning_lines(remaining, overview.proposed_limits),
+        *_doing(overview),
+        next_round_line(overview.next_slot),
+    ]
+    yield from (f"  {line}" for line in lines)
 
 
 def _limit_json(limit: LimitComparison) -> dict[str, Any]:
-    estimate = limit.estimate
     return {
-        **limit.evidence.model_dump(),
+        **dump(limit.evidence),
         "comparison": limit.state,
-        "estimate": estimate and estimate.model_dump(),
+        "estimate": limit.estimate,
         "sentence": limit_line(limit),
     }
 

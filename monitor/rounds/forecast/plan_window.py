@@ -100,7 +100,7 @@ class PlanForecast:
     judge: AssumedJudge | None = None
     judged: Allocation | None = None
 
-    def as_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Give it as JSON."""
         prospect, plan = self.planned.prospect, self.outlook.plan
         window, plausible = self.planned.window, self.outlook.plausible

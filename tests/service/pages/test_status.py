@@ -8,8 +8,9 @@ from xml.etree import ElementTree
 import pytest
 from sqlalchemy import update
 
-from monitor.cli.views.rounds_page import echo_round
-from monitor.cli.views.status_page import echo_overview
+from monitor.cli.views.printing import echo_document
+from monitor.cli.views.rounds_page import page_document
+from monitor.cli.views.status_page import overview_lines
 from monitor.domain.alerting import AlertState
 from monitor.domain.model import Answer
 from monitor.domain.people import Role
@@ -120,7 +121,7 @@ def assert_pages_say_what_commands_say(scene, state, capsys):
     monitor = MonitorSettings(name=scene.name, round=scene.settings)
     standing = overview(scene.database, monitor, scene.now)
 
-    echo_overview(standing)
+    echo_document(overview_lines(standing))
     status = capsys.readouterr().out.splitlines()
     ada = visitor(scene)
     one = ada.get("/monitors/mail").page.text
@@ -134,7 +135,7 @@ def assert_pages_say_what_commands_say(scene, state, capsys):
             assert words(sentence) in page
     assert [part for line in status[1:] for part in cells(line) if part not in one] == []
     for number in rounds_of(scene):
-        echo_round(scene.read(read_page, scene.name, number, None))
+        echo_document(page_document(scene.read(read_page, scene.name, number, None)))
         printed = capsys.readouterr().out.splitlines()
         page = ada.get(f"/monitors/mail/rounds/{number}").page.text
         said = [part for line in printed if not line.startswith("--") for part in cells(line)]
