@@ -15,8 +15,8 @@ from monitor.domain.errors import (
 )
 from monitor.domain.model import Collected, LabelEvent, Refusal, Task
 from monitor.labeling.cells import annotator_of, answer_of
-from monitor.plugins.mlflow_traces.paths import split_item
-from monitor.plugins.mlflow_traces.reading import TraceReader
+from monitor.plugins.mlflow_traces.paths import split_item, there_are
+from monitor.plugins.mlflow_traces.reading import PAGE_WITH_SPANS, TraceReader
 from monitor.plugins.mlflow_traces.settings import FeedbackLabels
 
 if TYPE_CHECKING:
@@ -36,12 +36,22 @@ class FeedbackLabeler:
         self._reader = reader
 
     def usable(self) -> str:
-        """Read one trace, and describe where labels come from."""
+        """Describe where labels come from, and whether the newest traces have any."""
+        name = self.settings.name
         try:
-            self._reader.newest(1, spans=False)
+            newest = self._reader.newest(PAGE_WITH_SPANS, spans=False)
         except (SourceRefused, SourceUnavailable) as error:
             raise _as_of_labels(error) from error
-        return f"feedback {self.settings.name!r} of people in {self._reader.location}"
+        described = f"feedback {name!r} of people in {self._reader.location}"
+        names = {
+            each.name for trace in newest for each in trace.info.assessments if _by_people(each)
+        }
+        if name in names or not newest:
+            return described
+        return (
+            f"{described}; none of the {len(newest)} newest traces has it, so look at "
+            f"labeling.name. There are {there_are(sorted(names), name)}"
+        )
 
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
         """Do nothing: people see traces in MLflow."""
@@ -79,7 +89,7 @@ class FeedbackLabeler:
         span_id = split_item(task.item_id)[1]
         newest: dict[str, Assessment] = {}
         for each in sorted(info.assessments, key=lambda each: each.last_update_time_ms or 0):
-            is_label = each.name == self.settings.name and each.source.source_type == _PEOPLE
+            is_label = each.name == self.settings.name and _by_people(each)
             if is_label and _is_usable(each) and span_id in (None, each.span_id):
                 newest[str(each.source.source_id)] = each
         yield from newest.values()
@@ -98,6 +108,10 @@ class FeedbackLabeler:
         if answer is not None and annotator:
             at = datetime.fromtimestamp(milliseconds / 1000, UTC)
             events.append(LabelEvent(task.key, annotator, answer, at))
+
+
+def _by_people(assessment: Assessment) -> bool:
+    return assessment.source.source_type == _PEOPLE
 
 
 def _is_usable(assessment: Assessment) -> bool:

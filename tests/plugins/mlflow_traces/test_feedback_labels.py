@@ -148,6 +148,25 @@ def test_another_source_is_refused_with_what_to_do():
         LABELS.make(TOXIC, site)
 
 
+def test_a_name_that_no_trace_has_is_described_with_those_that_exist(store):
+    given = [said(True, name="toxics"), said(True, name="toxi", source="LLM_JUDGE")]
+    store.add("tr-1", MONDAY, assessments=given)
+
+    text = labeler_of(store).usable()
+
+    assert text.endswith(
+        "none of the 1 newest traces has it, so look at labeling.name. There are toxics; "
+        "did you mean toxics?"
+    )
+
+
+def test_where_people_gave_the_feedback_nothing_else_is_said(store):
+    store.add("tr-1", MONDAY, assessments=[said(True)])
+
+    assert labeler_of(store).usable().startswith("feedback 'toxic' of people in experiment")
+    assert "newest" not in labeler_of(store).usable()
+
+
 def test_a_store_that_is_not_there_is_tried_again(tmp_path, store):
     labeler = labeler_of(store)
     store.path.rename(tmp_path / "moved.db")
