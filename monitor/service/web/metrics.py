@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -19,6 +19,7 @@ from monitor.domain.errors import ConfigRefused, MonitorError, TryLater
 from monitor.domain.report import Attention
 from monitor.domain.state import RoundState
 from monitor.files.atomic_write import make_whole
+from monitor.rounds.open_rounds import OpenRound, all_open_rounds
 from monitor.storage.database import Database
 from monitor.storage.overview import attention_store
 from monitor.storage.overview.fleet_store import FleetState, read_fleet
@@ -54,6 +55,7 @@ def exposition(database: Database, monitors: Collection[str], own: Own, now: dat
     try:
         with database.read() as connection:
             fleet = read_fleet(connection, now)
+            open_rounds = all_open_rounds(connection)
             attention = [
                 *attention_store.without_estimate(connection, now),
                 *attention_store.read_attention(connection, now),
@@ -65,6 +67,7 @@ def exposition(database: Database, monitors: Collection[str], own: Own, now: dat
         families = [
             *_process(own, is_up=True),
             *_rounds(fleet, monitors),
+            *_labels(open_rounds, monitors),
             *_estimates(fleet, monitors),
             *_evidence(fleet, monitors),
             *_effects(fleet, now),
@@ -127,15 +130,21 @@ def _rounds(fleet: FleetState, monitors: Collection[str]) -> Iterator[Metric]:
         for state in RoundState
     }
     yield _gauge("rounds", "Rounds by the state they are in.", rounds, "monitor", "state")
-    labeling = {name: fleet.labeling[name] for name in monitors if name in fleet.labeling}
-    none = dict.fromkeys(monitors, 0)
-    planned = none | {name: one.wanted for name, one in labeling.items()}
-    received = none | {name: one.received for name, one in labeling.items()}
+
+
+def _labels(
+    open_rounds: Mapping[str, Sequence[OpenRound]], monitors: Collection[str]
+) -> Iterator[Metric]:
+    rounds = {name: open_rounds.get(name, ()) for name in monitors}
+    planned = {name: sum(one.wanted for one in of) for name, of in rounds.items()}
+    received = {name: sum(one.answered for one in of) for name, of in rounds.items()}
     deadlines = {
-        name: one.deadline.timestamp() for name, one in labeling.items() if one.deadline is not None
+        name: min(ends).timestamp()
+        for name, of in rounds.items()
+        if (ends := [one.deadline for one in of if one.deadline is not None])
     }
-    yield _gauge("labels_wanted", "Items that open rounds want a label for.", planned, "monitor")
-    yield _gauge("labels_received", "Of these, items that have an answer.", received, "monitor")
+    yield _gauge("labels_wanted", "Answers that open rounds ask for.", planned, "monitor")
+    yield _gauge("labels_received", "Of these, answers that came.", received, "monitor")
     text = "When the first open round is closed with the labels it has."
     yield _gauge("labels_deadline_timestamp_seconds", text, deadlines, "monitor")
 

@@ -13,7 +13,6 @@ from typing import Any
 from sqlalchemy import Connection, Select, Subquery, and_, case, func, select
 
 from monitor.domain.alerting import AlertState
-from monitor.domain.model import LabelKind
 from monitor.domain.report import EstimateRow
 from monitor.domain.state import RoundState
 from monitor.storage.outbox.effect_store import OPEN
@@ -25,7 +24,6 @@ from monitor.storage.tables import (
     effects,
     estimates,
     evidence,
-    label_events,
     monitors,
     rounds,
     strata,
@@ -33,15 +31,6 @@ from monitor.storage.tables import (
 
 _WATCHED = ("metric", "side", "limit", "log_evidence", "log_threshold")
 _RARE = tuple(state for state in RoundState if state is not RoundState.CLOSED)
-
-
-@dataclass(frozen=True, slots=True)
-class LabelingProgress:
-    """The rounds of a monitor that wait for labels, together; ``deadline`` is the first one's."""
-
-    wanted: int
-    received: int
-    deadline: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +60,6 @@ class FleetState:
     """How all monitors of a store stand; ``missing`` is the share of missing answers."""
 
     rounds: Mapping[tuple[str, str], int]
-    labeling: Mapping[str, LabelingProgress]
     newest: Mapping[str, datetime]
     estimates: tuple[tuple[str, EstimateRow], ...]
     missing: Mapping[str, float]
@@ -87,7 +75,6 @@ def read_fleet(connection: Connection, now: datetime) -> FleetState:
     rows = connection.execute(_estimates(newest))
     return FleetState(
         rounds=rounds_by_state(connection),
-        labeling=_labeling(connection),
         newest={row.monitor: row.slot for row in connection.execute(slots)},
         estimates=tuple((row.monitor, estimate_row(row)) for row in rows),
         missing={
@@ -121,41 +108,6 @@ def rounds_by_state(
         closed_counts[id_] -= count
     closed = {(names[each], str(RoundState.CLOSED)): count for each, count in closed_counts.items()}
     return result | closed
-
-
-def _labeling(connection: Connection) -> dict[str, LabelingProgress]:
-    waiting = rounds.c.state == RoundState.LABELING
-    planned = (
-        select(strata.c.round_id, func.sum(strata.c.planned).label("wanted"))
-        .join(rounds, and_(rounds.c.id == strata.c.round_id, waiting))
-        .group_by(strata.c.round_id)
-        .subquery()
-    )
-    received = func.count(label_events.c.item_id.distinct()).label("received")
-    answered = (
-        select(label_events.c.round_id, received)
-        .join(rounds, and_(rounds.c.id == label_events.c.round_id, waiting))
-        .where(label_events.c.kind == LabelKind.GIVEN)
-        .group_by(label_events.c.round_id)
-        .subquery()
-    )
-    query = (
-        select(
-            monitors.c.name,
-            func.sum(planned.c.wanted),
-            func.coalesce(func.sum(answered.c.received), 0),
-            func.min(rounds.c.deadline),
-        )
-        .join_from(rounds, monitors)
-        .join(planned, planned.c.round_id == rounds.c.id)
-        .outerjoin(answered, answered.c.round_id == rounds.c.id)
-        .where(waiting)
-        .group_by(monitors.c.name)
-    )
-    return {
-        name: LabelingProgress(int(planned_items), int(received), deadline)
-        for name, planned_items, received, deadline in connection.execute(query)
-    }
 
 
 def _newest_closed(now: datetime) -> Subquery:

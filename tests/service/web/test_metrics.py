@@ -67,6 +67,19 @@ def test_rounds_labels_estimates_and_evidence_are_those_of_the_status(alerting):
     assert value(text, "alert_firing", **labels) == 1
 
 
+def test_answers_of_open_rounds_are_counted_as_the_status_counts_them(database):
+    scene = Scene(database, settings(overlap=0.2))
+    scene.draw(1)
+    scene.answer(0.25)
+    scene.run()
+
+    text = told(scene)
+
+    [waiting] = overview(database, scene.context.settings, scene.now).open_rounds
+    assert value(text, "labels_wanted", monitor="mail") == waiting.wanted > 200
+    assert value(text, "labels_received", monitor="mail") == waiting.answered > 0
+
+
 def test_what_waits_is_told_per_sink(database):
     scene = Scene(database, settings())
     add_round(database)
@@ -152,4 +165,4 @@ def test_as_many_queries_are_made_for_many_monitors_as_for_one(database):
     asked.clear()
     told(scene, monitors=["mail", *(f"other-{number}" for number in range(20))])
 
-    assert len(asked) == for_one == 14
+    assert len(asked) == for_one == 19
