@@ -57,9 +57,11 @@ def period_text(report: PeriodReport) -> str:
     """Describe which time a report is of, and as of when its numbers are."""
     zone = "" if report.time_zone == "UTC" else f", days of {report.time_zone}"
     ongoing = ", not over yet" if report.made_at < report.end else ""
+    last = report.rounds[-1:]
+    origin = [f"; store {each.store_id}, computed by {each.program}" for each in last]
     return (
         f"{Window(report.start, report.end)}{zone}{ongoing}; numbers as of "
-        f"{minute_text(report.made_at)} UTC"
+        f"{minute_text(report.made_at)} UTC{''.join(origin)}"
     )
 
 
@@ -142,7 +144,7 @@ def _remarks(report: RoundReport, alerts: Sequence[StoredAlert]) -> str:
         report.version,
         partial=report.partial,
         worst_case=any(row.is_worst_case for row in report.estimates),
-        restated=bool(report.restated),
+        restated=any(row.own for row in report.restated),
     )
     return ", ".join([*(f"alert on {metric}" for metric in fired), *filter(None, [remarks])]) or "-"
 

@@ -36,10 +36,9 @@ def _page(report: PeriodReport) -> dict[str, Any]:
         ],
         "caption": (
             f"The last {shown} rounds: dots with lines are rounds alone, the band is with earlier "
-            "rounds, dashes are the limit, triangles alerts"
+            "rounds, dashes are the last limit, triangles alerts"
         ),
         "sections": period_sections(report),
-        "facts": "" if last is None else f"store {last.store_id}, computed by {last.program}",
     }
 
 
