@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as Xml
@@ -39,8 +39,8 @@ class GateCheck:
     """One requirement and what the labels show of it.
 
     ``interval`` is None if the metric is not estimable, with the ``reason``. ``more_labels`` would
-    decide an undecided one if the point stays; None where no number would. ``limit`` is None for
-    labels that may be swapped or drawn otherwise.
+    decide an undecided one if the point stays; None where no number would, or fewer exist.
+    ``limit`` is None for labels that may be swapped or drawn otherwise.
     """
 
     title: str
@@ -107,9 +107,18 @@ def doubtful_labels(warning: str) -> GateCheck:
 
 
 def check_metric(
-    metric: str, limit: float, interval: Interval | None, labeled: int, reason: str | None = None
+    metric: str,
+    limit: float,
+    interval: Interval | None,
+    labeled: int,
+    reason: str | None = None,
+    *,
+    unlabeled: int | None = None,
 ) -> GateCheck:
     """Decide whether a metric is at least a limit.
+
+    ``unlabeled`` counts the population's other items, if that is known. If even their labels would
+    not decide, the text says so.
 
     Examples
     --------
@@ -122,7 +131,11 @@ def check_metric(
         GateState.UNDECIDED: f"{metric} may be over or under {limit:g}",
     }
     title = f"{metric} at least {limit:g}"
-    return _checked(title, texts, interval_text, limit, interval, labeled, reason)
+    check = _checked(title, texts, interval_text, limit, interval, labeled, reason)
+    if unlabeled is None or check.more_labels is None or check.more_labels <= unlabeled:
+        return check
+    text = f"{check.text}, but only {unlabeled:,} items have none: this population cannot decide"
+    return replace(check, text=text, more_labels=None)
 
 
 def check_difference(paired: PairedMetric, other: str, tolerance: float, labeled: int) -> GateCheck:

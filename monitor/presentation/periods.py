@@ -9,6 +9,7 @@ from monitor.domain.alerting import AlertState, StoredAlert
 from monitor.domain.model import Window
 from monitor.domain.period_report import PeriodReport
 from monitor.domain.report import RoundReport
+from monitor.domain.sampled_log import AMOUNT_NOTE
 from monitor.domain.segments import SegmentRow
 from monitor.presentation.agreement import agreement_sentence
 from monitor.presentation.alerts import note_text
@@ -145,6 +146,7 @@ def _remarks(report: RoundReport, alerts: Sequence[StoredAlert]) -> str:
         partial=report.partial,
         worst_case=any(row.is_worst_case for row in report.estimates),
         restated=any(row.own for row in report.restated),
+        by_amount=AMOUNT_NOTE in report.size_notes,
     )
     return ", ".join([*(f"alert on {metric}" for metric in fired), *filter(None, [remarks])]) or "-"
 

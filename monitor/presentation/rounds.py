@@ -153,7 +153,12 @@ def no_reports_text(monitor: str) -> str:
 
 
 def remarks_text(
-    version: int, *, partial: bool = False, worst_case: bool = False, restated: bool = False
+    version: int,
+    *,
+    partial: bool = False,
+    worst_case: bool = False,
+    restated: bool = False,
+    by_amount: bool = False,
 ) -> str:
     """Describe in a list of rounds what is special about the estimates of one.
 
@@ -163,10 +168,11 @@ def remarks_text(
     ('', 'version 2, partial')
     >>> remarks_text(1, partial=True, worst_case=True), remarks_text(1, worst_case=True)
     ('partial', 'bounds')
-    >>> remarks_text(2, restated=True)
-    'version 2, restated'
+    >>> remarks_text(2, restated=True, by_amount=True)
+    'by amount, version 2, restated'
     """
-    remarks = [f"version {version}"] * (version > 1) + ["restated"] * restated
+    remarks = ["by amount"] * by_amount
+    remarks += [f"version {version}"] * (version > 1) + ["restated"] * restated
     remarks += ["partial"] if partial else ["bounds"] * worst_case
     return ", ".join(remarks)
 

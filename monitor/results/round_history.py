@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from monitor.domain.errors import InputRefused
 from monitor.domain.report import TimelinePoint
 from monitor.domain.settings import Limits
+from monitor.domain.state import RoundState
 from monitor.presentation.estimates import WHATEVER
 from monitor.presentation.numbers import interval_text, minute_text
 from monitor.presentation.table import Table
@@ -18,6 +19,7 @@ from monitor.rounds.reporting.report import read_monitor_timeline
 from monitor.stats.core.counts import Interval
 from monitor.storage.database import Database
 from monitor.storage.results.estimate_store import latest_estimates
+from monitor.storage.rounds import round_store
 from monitor.storage.tables import estimates
 
 if TYPE_CHECKING:
@@ -36,7 +38,8 @@ class RoundHistory(Result):
 
     ``estimates`` has a dict for each round, metric, estimand and basis; ``limits`` are the
     config's, by metric. ``variation`` has a sentence for each metric that moves more from round to
-    round than its labels explain.
+    round than its labels explain. ``by_amount`` are the rounds that count by
+    ``source.columns.weight``.
     """
 
     monitor: str
@@ -44,6 +47,7 @@ class RoundHistory(Result):
     timeline: list[TimelinePoint]
     limits: Mapping[str, Sequence[float]]
     variation: Sequence[str] = ()
+    by_amount: Sequence[int] = ()
 
     def document(self) -> Sequence[str | Table]:
         """Return precision and recall of the newest rounds, alone and with earlier ones."""
@@ -63,6 +67,9 @@ class RoundHistory(Result):
         shown = {point.round for point in self.timeline}
         numbers = {row["round"] for row in self.estimates}
         lines = [*self.variation]
+        if amounts := [str(number) for number in self.by_amount if number in shown]:
+            which = "all" if len(amounts) == len(shown) else ", ".join(amounts)
+            lines.append(f"rounds by amount (source.columns.weight): {which}")
         if len(numbers) > len(shown):
             lines.append(f"the newest {len(shown)} of {len(numbers)} rounds; to_frame() has all")
         partial = sorted(
@@ -110,10 +117,12 @@ def read_history(database: Database, monitor: str, limits: Limits, now: datetime
     with database.read() as connection:
         rows = latest_estimates(connection, monitor)
         timeline = read_monitor_timeline(connection, monitor, now)
+        closed = round_store.find_rounds(connection, monitor, states=[RoundState.CLOSED])
     return RoundHistory(
         monitor=monitor,
         estimates=rows,
         timeline=timeline,
         limits={metric: list(bound.sides().values()) for metric, bound in limits.bounds.items()},
         variation=variation_sentences(rows, limits),
+        by_amount=[round_.number for round_ in closed if round_.settings.by_amount],
     )

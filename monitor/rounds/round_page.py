@@ -145,6 +145,17 @@ class Row:
     changes: Sequence[Change]
     restated: bool
 
+    @property
+    def remarks(self) -> str:
+        """What is special about its estimates."""
+        return rounds.remarks_text(
+            self.round.estimated_version,
+            partial=self.round.partial,
+            worst_case=any(row.is_worst_case for row in self.estimates),
+            restated=self.restated,
+            by_amount=self.round.settings.by_amount,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class ListedRounds:

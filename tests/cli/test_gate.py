@@ -207,3 +207,14 @@ def test_what_cannot_be_decided_is_refused(labeled, words, code, message):
 
     assert ended.code == code
     assert message in " ".join(ended.err.replace("│", " ").split())
+
+
+def test_a_file_with_too_few_other_rows_is_told_that_it_cannot_decide(labeled):
+    frame = LABELS.assign(label=LABELS["label"].where(np.arange(len(LABELS)) % 3 > 0))
+    frame.to_csv(labeled.folder / "all.csv", index=False)
+    words = ("all.csv", "--predicted", "predicted", "--at-least", "precision=0.86")
+
+    ended = labeled.run("gate", *words)
+
+    assert ended.code == 4
+    assert "but only 1,667 items have none: this population cannot decide" in ended.out

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from monitor import history
+
 BUDGET = ("max_labels: 40, bands: {flagged: 1, passed: 1}", "max_labels: 600")
 WEIGHT = ("score: score,", "score: score, weight: amount,")
 AMOUNT = "case when i % 200 < 20 then 900.0 when i % 5 = 0 then 40.0 else 10.0 end"
@@ -36,6 +38,7 @@ def test_metrics_are_of_amounts_and_every_reader_is_told(payments):
     payments.run("run-once")
     page = payments.as_json("show", "1")
     payments.run("report", "1", "--out", "report.html")
+    payments.run("report", "--period", f"{payments.slot:%Y}", "--out", "period.html")
 
     rows = {row["metric"]: row for row in page["estimates"] if row["basis"] == "round"}
     for metric, value in truth.items():
@@ -44,9 +47,13 @@ def test_metrics_are_of_amounts_and_every_reader_is_told(payments):
     for text in (
         json.dumps(page),
         payments.run("status").out,
+        (payments.folder / "period.html").read_text(),
         (payments.folder / "report.html").read_text(),
     ):
         assert "counted by amount (source.columns.weight)" in text
+    assert "closed, by amount" in payments.run("rounds").out
+    assert [row["by_amount"] for row in payments.as_json("rounds")["rounds"]] == [True]
+    assert "rounds by amount (source.columns.weight): all" in repr(history())
     assert "units of the amount of flagged predictions are right" in text
     assert "passed, by amount (source.columns.weight)" in payments.run("plan").out
 

@@ -27,6 +27,17 @@ def test_only_a_whole_interval_decides(limit, verdict):
     assert (check.more_labels is None) == (verdict is not GateState.UNDECIDED)
 
 
+@pytest.mark.parametrize(("unlabeled", "more"), [(None, 300), (300, 300), (299, None)])
+def test_labels_of_a_population_that_has_fewer_items_are_not_promised_to_decide(unlabeled, more):
+    interval = Interval(0.80, 0.70, 0.90)
+
+    check = check_metric("precision", 0.75, interval, 100, unlabeled=unlabeled)
+
+    assert check.more_labels == more
+    refused = "about 300 more labels would decide, but only 299 items have none"
+    assert (refused in check.text) is (more is None)
+
+
 def test_a_metric_without_an_estimate_is_undecided_with_the_reason():
     check = check_metric("recall", 0.5, None, 100, "none of the 5 passed items is labeled")
 

@@ -180,7 +180,8 @@ def _of_file(path: Path, label: str, options: dict[str, Any], required: Required
         **_predictions(frame, options),
     )
     result = evaluate_rows(rows, drawn)
-    checks = _limit_checks(result.estimate, required, len(rows))
+    unlabeled = None if drawn.sizes is None else sum(drawn.sizes.values()) - len(rows)
+    checks = _limit_checks(result.estimate, required, len(rows), unlabeled)
     if required.other is not None:
         compared = _compared_rows(frame, rows, drawn, options, required)
         checks += _difference_checks(compared, required, len(rows))
@@ -270,7 +271,10 @@ def _of_round(
 
 
 def _limit_checks(
-    estimate: Callable[[str], dict[str, Any]], required: Required, labeled: int
+    estimate: Callable[[str], dict[str, Any]],
+    required: Required,
+    labeled: int,
+    unlabeled: int | None = None,
 ) -> list[GateCheck]:
     from monitor.evaluation.gate import check_metric
     from monitor.stats.core.counts import Interval
@@ -280,7 +284,9 @@ def _limit_checks(
         row = estimate(metric)
         has_value = row["point"] is not None
         interval = Interval(row["point"], row["low"], row["high"]) if has_value else None
-        checks.append(check_metric(metric, limit, interval, labeled, row["reason"]))
+        checks.append(
+            check_metric(metric, limit, interval, labeled, row["reason"], unlabeled=unlabeled)
+        )
     return checks
 
 

@@ -16,7 +16,6 @@ from monitor.presentation.round_document import (
     head_lines,
     page_sections,
 )
-from monitor.presentation.rounds import remarks_text
 from monitor.presentation.section import section_parts
 from monitor.presentation.setting_changes import change_sentence, difference_text
 from monitor.presentation.table import Table, table_lines
@@ -88,6 +87,7 @@ def round_json(row: Row) -> dict[str, Any]:
         **_of_round(round_),
         "version": round_.estimated_version,
         "restated": row.restated,
+        "by_amount": round_.settings.by_amount,
         "history": round_.history_id,
         "begins": [
             {"what": change.begins, "settings": [*map(difference_text, change.differences)]}
@@ -140,7 +140,7 @@ def _long_names() -> list[str]:
 
 
 def _long_row(row: Row) -> list[str]:
-    round_, more = row.round, _more(row)
+    round_, more = row.round, row.remarks
     state = f"{round_.state}, {more}" if more else str(round_.state)
     return [minute(round_.slot), str(round_.number), state, *_numbers(row.estimates).values()]
 
@@ -150,17 +150,11 @@ def _two_lines(row: Row) -> list[list[str]]:
     first = [minute(round_.slot), str(round_.number), str(round_.state)]
     if not row.estimates:
         return [[*first, "-", "-", "-"]]
-    second = [_more(row), "", ""]
+    second = [row.remarks, "", ""]
     return [
         [*begin, basis, numbers["precision", basis], numbers["recall", basis]]
         for begin, basis in ((first, "round"), (second, "pooled"))
     ]
-
-
-def _more(row: Row) -> str:
-    version, partial = row.round.estimated_version, row.round.partial
-    worst_case = any(one.is_worst_case for one in row.estimates)
-    return remarks_text(version, partial=partial, worst_case=worst_case, restated=row.restated)
 
 
 def _numbers(estimates: Sequence[EstimateRow]) -> dict[tuple[str, str], str]:

@@ -12,7 +12,6 @@ from monitor.domain.people import Role
 from monitor.domain.visible import clean
 from monitor.presentation.alerts import note_text
 from monitor.presentation.numbers import interval_text, limit_text, minute_text
-from monitor.presentation.rounds import remarks_text
 from monitor.presentation.setting_changes import change_sentence
 
 _TEMPLATES = Environment(
@@ -30,12 +29,6 @@ _TEMPLATES.filters |= {
     "limit": limit_text,
     "note": note_text,
     "change": change_sentence,
-    "remarks": lambda row: remarks_text(
-        row.round.estimated_version,
-        partial=row.round.partial,
-        worst_case=any(one.is_worst_case for one in row.estimates),
-        restated=row.restated,
-    ),
 }
 
 
