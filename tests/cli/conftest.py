@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 
+from monitor.cli.commands import first_answer
 from tests.cli.workplace import PEOPLE, Workplace, working_in
 from tests.coarse import coarse, coarsely  # noqa: F401  a fixture
 
@@ -32,6 +33,12 @@ def storeless(place):
     """The same without a store."""
     (place.folder / "monitor.db").unlink()
     return place
+
+
+@pytest.fixture
+def uncosted(monkeypatch):
+    """Let `init` plan no labels, which takes seconds, for tests of what else it says."""
+    monkeypatch.setattr(first_answer, "_costs_of", lambda *_: None)
 
 
 @pytest.fixture(scope="session")

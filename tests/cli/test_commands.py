@@ -19,6 +19,7 @@ def only_source(config):
     return monitor.source
 
 
+@pytest.mark.usefixtures("uncosted")
 @pytest.mark.parametrize("name", ["predictions.parquet", "predictions.csv"])
 def test_init_writes_a_config_that_can_be_used_at_once(bare, name):
     bare.predictions(name)
@@ -38,6 +39,7 @@ def open_to_nowhere(place):
     return (place.folder / "config.yaml").read_text().replace("sqlite:///mlflow.db", NOWHERE)
 
 
+@pytest.mark.usefixtures("uncosted")
 def test_init_reads_a_table_of_a_duckdb_file(bare):
     bare.predictions()
     with duckdb.connect("store.duckdb") as connection:
@@ -53,6 +55,7 @@ def test_init_reads_a_table_of_a_duckdb_file(bare):
     assert [line.split()[0] for line in bare.run("check").lines[:4]] == ["ok"] * 4
 
 
+@pytest.mark.usefixtures("uncosted")
 def test_init_writes_paths_as_the_folder_of_the_config_sees_them(bare):
     (bare.folder / "etc").mkdir()
     bare.predictions()
@@ -64,6 +67,7 @@ def test_init_writes_paths_as_the_folder_of_the_config_sees_them(bare):
     assert only_source("etc/mail.yaml").path == "../predictions.parquet"
 
 
+@pytest.mark.usefixtures("uncosted")
 def test_init_names_the_values_of_the_other_class_too(bare):
     bare.predictions(verdict="['spam', 'ham', 'news: daily'][1 + i % 3]")
 
@@ -74,6 +78,7 @@ def test_init_names_the_values_of_the_other_class_too(bare):
     assert (source.positive, source.negative) == ("spam", ("ham", "news: daily"))
 
 
+@pytest.mark.usefixtures("uncosted")
 def test_the_command_that_init_asks_with_can_be_copied(bare):
     bare.predictions("mails of may.csv", score="['spam', 'ham'][1 + (i % 10 > 0)::int]")
 

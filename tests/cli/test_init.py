@@ -56,6 +56,7 @@ def again(place, *words, name="predictions.parquet"):
     return place.run("init", name, *words)
 
 
+@pytest.mark.usefixtures("uncosted")
 def test_labels_in_a_column_give_an_estimate_with_a_warning_where_only_some_items_have_one(bare):
     bare.predictions(rows=4000, is_travel=f"case when i % 11 < 4 then {USUAL} end")
 
@@ -79,12 +80,14 @@ def test_labels_in_a_column_give_an_estimate_with_a_warning_where_only_some_item
     assert "--label is_travel, the config takes them from this column" in " ".join(shown.split())
 
 
+@pytest.mark.usefixtures("uncosted")
 def test_labels_of_all_items_need_no_warning(bare):
     bare.predictions(rows=400)
 
     assert answer(bare)["labels"]["warnings"] == []
 
 
+@pytest.mark.usefixtures("uncosted")
 def test_labels_that_were_picked_by_their_score_are_called_so(bare):
     bare.predictions(rows=4000, is_travel=f"case when i % 90 > 60 then {USUAL} end")
 
@@ -94,6 +97,7 @@ def test_labels_that_were_picked_by_their_score_are_called_so(bare):
     assert warnings[-1].endswith("so they were not drawn at random")
 
 
+@pytest.mark.usefixtures("uncosted")
 def test_labels_of_flagged_items_alone_give_precision_alone(bare):
     bare.predictions(rows=400, is_travel="case when i % 10 = 0 then i % 200 > 0 end")
 
@@ -112,6 +116,7 @@ def test_labels_that_are_no_yes_or_no_are_refused_by_their_value(bare):
     assert "PROBLEM: column 'is_travel' (--label) holds 'spam'" in ended.out
 
 
+@pytest.mark.usefixtures("uncosted")
 def test_rows_that_cannot_be_used_are_counted_by_reason(bare):
     bare.predictions(rows=400, score="case when i % 4 > 0 then i / 500 end")
 
@@ -138,6 +143,7 @@ def test_one_row_gets_an_answer(bare):
     assert shown.splitlines()[2].startswith("1 prediction from ")
 
 
+@pytest.mark.usefixtures("uncosted")
 def test_a_folder_is_read_as_the_files_in_it(bare):
     (bare.folder / "days" / "may").mkdir(parents=True)
     bare.predictions("days/may/a.parquet", rows=300)
@@ -159,6 +165,7 @@ def test_a_folder_of_files_of_two_kinds_is_refused(bare):
     assert (ended.code, "days holds files of several kinds" in ended.err) == (65, True)
 
 
+@pytest.mark.usefixtures("uncosted")
 def test_blanks_around_the_names_of_a_header_are_parts_of_the_names(bare):
     bare.predictions("p.csv")
     text = (bare.folder / "p.csv").read_text()
@@ -194,6 +201,7 @@ def test_several_monitors_are_answered_in_a_table(bare):
     ]
 
 
+@pytest.mark.usefixtures("uncosted")
 @pytest.mark.parametrize(("yes", "no"), [("yes", "no"), ("Y", "N")])
 def test_the_config_names_the_words_for_yes_and_no_of_a_column_of_labels(bare, yes, no):
     bare.predictions(rows=2000, checked=f"case when i % 10 = 0 then '{yes}' else '{no}' end")

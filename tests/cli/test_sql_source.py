@@ -36,6 +36,7 @@ def config_of(place, url, labeling="{kind: files}"):
     place.config(labeling, database=(DATABASE[0], DATABASE[1].format(url=url)))
 
 
+@pytest.mark.usefixtures("uncosted")
 def test_init_writes_a_config_for_a_table_with_the_variables_of_its_address_to_be_used_at_once(
     stored, monkeypatch
 ):
@@ -51,6 +52,7 @@ def test_init_writes_a_config_for_a_table_with_the_variables_of_its_address_to_b
     assert 'url: "sqlite:///${WHERE}"' in (stored.folder / "config.yaml").read_text()
 
 
+@pytest.mark.usefixtures("uncosted")
 def test_init_finds_columns_of_a_table_by_their_values(stored):
     with closing(sqlite3.connect("p.sqlite")) as connection:
         connection.execute(
@@ -66,6 +68,7 @@ def test_init_finds_columns_of_a_table_by_their_values(stored):
     ]
 
 
+@pytest.mark.usefixtures("uncosted")
 def test_init_takes_the_truth_from_a_column_of_the_table(stored):
     words = ("--table", "scored", "--label", "verdict")
 

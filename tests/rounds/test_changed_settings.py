@@ -373,7 +373,7 @@ WATCHED = ("name", "limits", "no limits")
 """Limits of the config watch a round until it closes; it says so."""
 
 
-SLOW = BASES.keys() - {"counted whole", "drawn"}
+SLOW = BASES.keys() - {"drawn"}
 """Kinds of monitors that are played in full only; of label files each pass takes its time."""
 
 

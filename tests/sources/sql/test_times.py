@@ -75,9 +75,7 @@ def test_local_times_around_a_change_of_clocks_become_utc(place, kind):
         at = datetime.fromisoformat(utc).replace(tzinfo=UTC)
 
         assert drawn(source.scan(Window(at, at + second), TWO, 5, "s")) == [str(number)]
-        for start in (at - second, at + second):
-            frame = source.scan(Window(start, start + second), TWO, 5, "s")
-            assert str(number) not in drawn(frame)
+    assert drawn(source.scan(Window(at - second, at), TWO, 5, "s")) == []
 
 
 @given(minutes=st.integers(0, 60 * 96), step=st.integers(0, 60), autumn=st.booleans())
