@@ -221,6 +221,22 @@ class CheckRow(Report):
     specificity: Ends | None
 
 
+class CorrectionRow(Report):
+    """First answers of a kind, and how many were changed before their round closed.
+
+    ``labels`` names the predicted class, ``positive`` is what the answers said. In the last
+    ``rounds`` with this one nearly all changes were made within so many ``hours``: an open round
+    counts such an answer as evidence once it is older.
+    """
+
+    labels: str
+    positive: bool
+    answers: int
+    changed: int
+    rounds: int
+    hours: float
+
+
 class EvidenceRow(Report):
     """Evidence against one limit at the round's end: it fires when it reaches ``log_threshold``.
 
@@ -441,6 +457,7 @@ class RoundReport(Report):
     challenger: ChallengerRow | None = None
     judge: JudgeRow | None = None
     checks: list[CheckRow] = Field(default_factory=list)
+    corrections: list[CorrectionRow] = Field(default_factory=list)
     curves: CurvesRow | None = None
     pooled_coverage: tuple[float, float] | None = None
     snapshot: str | None = None

@@ -102,17 +102,22 @@ def firing_sentence(alert: StoredAlert, row: EstimateRow | None, report: RoundRe
     )
 
 
-def early_text(answered: int, planned: int) -> str:
-    """Describe how far a round was when it fired an alert before its end."""
-    return f"alarm inside the open round, after {answered} of {planned} labels"
+def early_text(answered: int, planned: int, unsettled: int = 0) -> str:
+    """Describe how far a round was when it fired an alert before its end.
+
+    >>> early_text(100, 200, 12)
+    'alarm inside the open round, after 100 of 200 labels, without 12 that may be corrected yet'
+    """
+    without = f", without {unsettled} that may be corrected yet" if unsettled else ""
+    return f"alarm inside the open round, after {answered} of {planned} labels{without}"
 
 
-def early_sentence(alert: StoredAlert, answered: int, planned: int) -> str:
+def early_sentence(alert: StoredAlert, answered: int, planned: int, unsettled: int = 0) -> str:
     """Return the sentence that an open round does not keep a limit by its first answers."""
+    when = early_text(answered, planned, unsettled)
     return (
-        f"{alert.monitor}: {broken_limit(alert)}: {early_text(answered, planned)}. No answer that "
-        f"is still missing can take it back, and the estimate follows when the round closes. "
-        f"{capital(fired(alert))}."
+        f"{alert.monitor}: {broken_limit(alert)}: {when}. No answer that is still missing can take "
+        f"it back, and the estimate follows when the round closes. {capital(fired(alert))}."
     )
 
 

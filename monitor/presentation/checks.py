@@ -53,17 +53,21 @@ def _percent(ends: Ends | None, right: int, items: int) -> str:
     return f" ({point:.1f} % {range_text(low, high, 1)}{weighted})"
 
 
-def changed_checks_sentence(labels: str, newest: int, probability: float) -> str:
-    """Return the sentence that a column errs otherwise than before.
+def changed_checks_sentence(labels: str, newest: int, probability: float, *, alone: bool) -> str:
+    r"""Return the sentence that a column errs otherwise than before.
 
-    >>> changed_checks_sentence("flagged", 1, 0.0031)
-    "checks of this round find other errors in the column's labels of flagged items than those \
-before (p = 0.003), so corrected values rest on this round's checks alone"
+    ``alone`` is whether corrected values rest on the ``newest`` rounds alone.
+
+    >>> sentence = changed_checks_sentence("flagged", 1, 0.0031, alone=True)
+    >>> print(sentence.replace(", ", "\n"))
+    checks of this round find other errors in the column's labels of flagged items than those before
+    by more than chance (p = 0.003)
+    so corrected values rest on these checks alone
     """
-    now = "this round" if newest == 1 else f"the last {newest} rounds"
-    whose = "this round's" if newest == 1 else "their"
+    rounds = "this round" if newest == 1 else f"the last {newest} rounds"
+    use = "rest on these checks alone" if alone else "allow for either"
     return (
-        f"checks of {now} find other errors in the column's labels of {labels} items than those "
-        f"before (p = {max(probability, 0.001):.3f}), so corrected values rest on {whose} checks "
-        "alone"
+        f"checks of {rounds} find other errors in the column's labels of {labels} items than those "
+        f"before, by more than chance (p = {max(probability, 0.001):.3f}), so corrected values "
+        f"{use}"
     )

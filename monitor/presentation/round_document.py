@@ -34,6 +34,7 @@ from monitor.presentation.alerts import (
 from monitor.presentation.challenger import challenger_section
 from monitor.presentation.checks import check_lines
 from monitor.presentation.classes import report_table
+from monitor.presentation.corrections import correction_lines
 from monitor.presentation.estimates import (
     BASES,
     WHATEVER,
@@ -338,7 +339,7 @@ def _counts(report: RoundReport) -> Section:
     lines = _counted_lines(report)
     if report.answers is not None and (answers := answers_sentence(report.answers)) is not None:
         lines.append(answers)
-    lines += [*agreement_lines(report), *check_lines(report)]
+    lines += [*agreement_lines(report), *check_lines(report), *correction_lines(report)]
     return _strata(report.strata, lines, counted=True)
 
 

@@ -31,6 +31,7 @@ from monitor.rounds.estimation.evidence import classifier_evidence, recovery_row
 from monitor.rounds.estimation.history import before_launch
 from monitor.rounds.estimation.reading import evidence_tallies, read_batch
 from monitor.rounds.estimation.types import BatchEvidence, Estimates, HistoryBatch, Member
+from monitor.rounds.parts.corrections import CORRECTIONS, ROUNDS, unsettled_answers
 from monitor.rounds.parts.curves import INVERTED, inverted_order
 from monitor.rounds.parts.registry import VersionParts, have_other_counts, version_parts
 from monitor.rounds.reporting.concerns import (
@@ -287,19 +288,24 @@ def read_early(
     """Read the evidence of a round that takes labels: it fires what its closing will fire anyway.
 
     Answers that an adjudicator may still decide count as missing, as do those to items ``waiting``
-    for a second person.
+    for a second person, and those that people usually may still correct.
     """
-    batch = read_batch(context, round_, round_labels=labels)
-    sample = batch.labels[round_.id].without(batch.recurring[round_.id])
-    due, blocks = batch.affected[0], evidence_tallies(round_, sample.settled(waiting))
+    batch, now = read_batch(context, round_, round_labels=labels), context.clock()
+    sample = batch.labels[round_.id].without(batch.recurring[round_.id]).settled(waiting)
+    ids = [each.id for each in batch.past][1 - ROUNDS :]
+    with context.database.read() as connection:
+        past = part_store.read_past(connection, ids, CORRECTIONS)
+    unsettled = unsettled_answers(sample, [each.counts for each in past.values()], now)
+    due, blocks = batch.affected[0], evidence_tallies(round_, sample.unanswered(unsettled))
     launch = before_launch(due.tally.frame, batch.history.reference)
     evidence = classifier_evidence(blocks, batch.before_restated(0), launch, round_.settings)
-    now, revision = context.clock(), batch.labels[round_.id].label_revision
+    revision = batch.labels[round_.id].label_revision
     with context.database.write() as connection:
-        round_transitions.note_evidence(connection, claim, revision)
+        # Answers that are too new will count by their age alone: these labels are read once more.
+        round_transitions.note_evidence(connection, claim, 0 if unsettled else revision)
         if alerts := fire_early(connection, round_, evidence, now):
             answers = due.tally.answers
-            progress = answers.labeled, answers.wanted
+            progress = answers.labeled, answers.wanted, len(unsettled)
             round_transitions.note_event(connection, round_, early_text(*progress), now)
             enqueue_early(connection, round_, alerts, progress, now)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -48,40 +49,50 @@ CHECKS = "checks"
 NOTED = 0.05
 """Probability of a change of a column's errors below which a notice says so."""
 
+CLEAR = 0.01
+"""Probability below which earlier checks do not count at all."""
+
 ROUNDS = 12
 """Rounds whose checks are counted together: older errors say little of today."""
 
 
 @dataclass(frozen=True, slots=True)
 class PooledChecks:
-    """Checks of a class in the ``rounds`` newest rounds; ``change`` is why no earlier ones count.
+    """Checks of a class in the ``rounds`` newest rounds, and how these differ from earlier ones.
 
     ``counts`` and the ``items`` that they stand for are by stratum, tp, fn, tn and fp of each.
+    ``newest`` are those since the ``change``, where both may be right.
     """
 
     counts: Sequence[Sequence[int]] = ((0, 0, 0, 0),)
     items: Sequence[Sequence[float]] = ((0.0,) * 4,)
     rounds: int = 0
     change: QualityChange | None = None
+    newest: PooledChecks | None = None
 
     @classmethod
     def of(cls, past: Sequence[ClassChecks]) -> PooledChecks:
-        """Count rounds together, the newest last, since the column's errors last changed."""
+        """Count rounds together, the newest last, since the column's errors clearly changed."""
         change = quality_change([each.counts for each in past])
-        newest = past[-(change.newest if change else len(past)) :]
+        if change is None:
+            return cls._together(past)
+        newest = cls._together(past[-change.newest :])
+        if change.probability < CLEAR:
+            return replace(newest, change=change)
+        return replace(cls._together(past), change=change, newest=newest)
+
+    @classmethod
+    def _together(cls, past: Sequence[ClassChecks]) -> PooledChecks:
         # Strata are those of one history, in the same order in each round that has them apart.
-        names = dict.fromkeys(name for each in reversed(newest) for name in each.strata)
-        own = {
-            name: [each.strata[name] for each in newest if name in each.strata] for name in names
-        }
+        names = dict.fromkeys(name for each in reversed(past) for name in each.strata)
+        own = [[each.strata[name] for each in past if name in each.strata] for name in names]
         return cls(
-            [summed(one.counts for one in of_stratum) for of_stratum in own.values()],
+            [summed(one.counts for one in of_stratum) for of_stratum in own],
             [
                 [sum(of_round) for of_round in zip(*(one.items for one in of_stratum), strict=True)]
-                for of_stratum in own.values()
+                for of_stratum in own
             ],
-            len(newest),
-            change,
+            len(past),
         )
 
     @property
@@ -89,9 +100,16 @@ class PooledChecks:
         """All checks that count."""
         return summed(CheckCounts(*each) for each in self.counts)
 
-    def audit(self) -> LabelAudit:
-        """Return the error rates of labels; raises `NoBetterThanChance`."""
-        return weighted_audit(self.counts, self.items)
+    def audits(self) -> list[LabelAudit]:
+        """Return the error rates of labels, also by the newest alone if these may be other.
+
+        Raises `NoBetterThanChance`.
+        """
+        audits = [weighted_audit(self.counts, self.items)]
+        if self.newest is not None:
+            with suppress(NoBetterThanChance):  # too few of them to say anything
+                audits += self.newest.audits()
+        return audits
 
     def shares(self) -> tuple[Ends | None, Ends | None]:
         """Shares of positive and of negative items with a right label."""
@@ -115,13 +133,18 @@ class CheckedLabels:
             for flagged in checks.classes
         }
 
-    def audit(self) -> ClassAudits:
+    def audits(self) -> list[ClassAudits]:
         """Return what the checks say of labels; those that nobody is to check count as right.
 
-        Raises `NoBetterThanChance` if by them labels of a class may well be no better than chance.
+        Two answers if errors may have changed. Raises `NoBetterThanChance` if by the checks labels
+        of a class may well be no better than chance.
         """
-        audits = {up: pooled.audit() for up, pooled in self._by_class().items()}
-        return ClassAudits(audits.get(True), audits.get(False))
+        audits = {up: pooled.audits() for up, pooled in self._by_class().items()}
+        flagged, passed = audits.get(True, [None]), audits.get(False, [None])
+        return [
+            ClassAudits(flagged[min(way, len(flagged) - 1)], passed[min(way, len(passed) - 1)])
+            for way in range(max(len(flagged), len(passed)))
+        ]
 
     def rows(self) -> list[CheckRow]:
         """Report the error rates of each class that is checked."""
@@ -147,7 +170,9 @@ class CheckedLabels:
                 kind=CHECKS,
                 subject=_NAMES[up],
                 value=change.probability,
-                sentence=changed_checks_sentence(_NAMES[up], change.newest, change.probability),
+                sentence=changed_checks_sentence(
+                    _NAMES[up], change.newest, change.probability, alone=pooled.newest is None
+                ),
             )
             for up, pooled in self._by_class().items()
             if (change := pooled.change) is not None and change.probability < NOTED
@@ -260,35 +285,35 @@ def corrected_rows(
     if checked is None:
         return []
     try:
-        audit = checked.audit()
+        audits = checked.audits()
         if arrived is not None:
-            audit = ClassAudits(audit.flagged or arrived.flagged, audit.passed or arrived.passed)
+            audits = [
+                ClassAudits(audit.flagged or arrived.flagged, audit.passed or arrived.passed)
+                for audit in audits
+            ]
     except NoBetterThanChance as error:
         reason = no_estimate_reason(error.why)
         return [_nothing(metric, estimand, reason) for estimand in ESTIMANDS for metric in metrics]
     observed, *corners = corrected(
-        [counts, *complete], audit, metrics=metrics, settings=settings, seed=seed
+        [counts, *complete], *audits, metrics=metrics, settings=settings, seed=seed
     )
     return reported_rows(observed, corners, basis=BASIS)
 
 
 def corrected(
     samples: Sequence[Counts],
-    audit: LabelAudit | ClassAudits,
-    *,
+    *audits: ClassAudits,
     metrics: Sequence[str],
     settings: RoundSettings,
     seed: int,
 ) -> list[list[MetricEstimate]]:
-    """Estimate metrics of the truth from each of some samples, by an audit of their labels."""
-    is_checked = isinstance(audit, ClassAudits) and (
-        isinstance(audit.flagged, LabelAudit) or isinstance(audit.passed, LabelAudit)
-    )
+    """Estimate metrics of the truth from each of some samples, by audits of their labels."""
+    is_checked = isinstance(audits[0].flagged or audits[0].passed, LabelAudit)
     if settings.sample.cells is not None or is_checked:
         # Wrong labels leave no cell pure, and one of most items may show none of those it has.
         # Checks say how the labels of a class err, not those of each of its bands.
         samples = [plain_counts(each, prior=HEAVY) for each in samples]
-    return [corrected_estimates(each, audit, metrics=metrics, seed=seed) for each in samples]
+    return [corrected_estimates(each, *audits, metrics=metrics, seed=seed) for each in samples]
 
 
 def arrived_shares(settings: RoundSettings, age: timedelta) -> ClassAudits | None:

@@ -13,6 +13,7 @@ from monitor.rounds.estimation.types import Estimates, HistoryBatch
 from monitor.rounds.parts.agreement import AgreementPart
 from monitor.rounds.parts.challenger import ChallengerPart
 from monitor.rounds.parts.checks import ChecksPart
+from monitor.rounds.parts.corrections import CorrectionsPart
 from monitor.rounds.parts.curves import CurvesPart
 from monitor.rounds.parts.judge import JudgePart
 from monitor.rounds.parts.part import LabeledRound, ReportedVersion, ReportPart
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 PARTS: tuple[ReportPart, ...] = (
     JudgePart(),
     ChecksPart(),
+    CorrectionsPart(),
     AgreementPart(),
     SegmentsPart(),
     SegmentSearchPart(),

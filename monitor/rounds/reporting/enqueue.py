@@ -102,10 +102,12 @@ def enqueue_early(
     connection: Connection,
     round_: Round,
     fired: Sequence[StoredAlert],
-    labels: tuple[int, int],
+    labels: tuple[int, int, int],
     now: datetime,
 ) -> None:
     """Write the effects of alerts that a round fired while it is open, after some of its labels.
+
+    ``labels`` are counted, planned, and too new to count as evidence.
 
     MLflow has no run of it yet: there the monitor stands under alert by the newest estimate.
     """

@@ -358,16 +358,15 @@ def _effective(weight: Floats) -> float:
 
 def corrected_estimates(
     counts: Counts,
-    audit: LabelAudit | ArrivedShare | ClassAudits,
-    *,
+    *audits: LabelAudit | ArrivedShare | ClassAudits,
     metrics: Sequence[str] = ("precision", "recall"),
     estimands: Sequence[Estimand] = ESTIMANDS,
     seed: int = 0,
 ) -> list[MetricEstimate]:
-    """Estimate metrics of the truth from this round's labels and an ``audit`` of the labels.
+    """Estimate metrics of the truth from this round's labels and an audit of the labels.
 
     As ``posterior.estimates``; without a value, and with the reason, also where the audit and the
-    labels contradict each other.
+    labels contradict each other. Of several ``audits`` any may be right: each has as many draws.
 
     Examples
     --------
@@ -382,17 +381,26 @@ def corrected_estimates(
     precision (rate, round): 0.905 [0.833, 0.982]
     recall (rate, round): 0.579 [0.506, 0.671]
     """
-    draws = corrected_draws(counts, audit, seed=seed)
+    ways = [corrected_draws(counts, audit, seed=seed) for audit in audits]
+    supported = [draws for draws in ways if draws.supported >= FEWEST_SUPPORTED]
     result = estimates(
         counts,
         metrics=metrics,
         estimands=estimands,
-        drawn=MatrixDraws(partial(draws.matrix, counts), METHOD),
+        drawn=MatrixDraws(partial(_any_of, supported or ways, counts), METHOD),
     )
-    if draws.supported >= FEWEST_SUPPORTED:
+    if supported:
         return result
     reason = Contradiction.AUDIT
     return [replace(row, point=None, low=None, high=None, reason=reason) for row in result]
+
+
+def _any_of(ways: Sequence[Draws], counts: Counts, estimand: Estimand) -> Matrix:
+    """Draws of the matrix, as many of each way."""
+    first, *others = (draws.matrix(counts, estimand) for draws in ways)
+    names = ("tp", "fp", "fn", "tn") if others else ()
+    both = {name: [getattr(each, name) for each in (first, *others)] for name in names}
+    return replace(first, **{name: np.concatenate(each) for name, each in both.items()})
 
 
 CELLS = 400

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from monitor.stats.core.arrays import Floats
 
-DIFFERENT = 0.2
-"""Probability, over all cuts, below which earlier checks do not count. If they are left out for
-nothing, intervals are wider; if they count wrongly, intervals are biased."""
+DIFFERENT = 0.5
+"""Probability, over all cuts, below which earlier checks may not count. To doubt them needlessly
+widens intervals, to trust them wrongly biases them."""
 
 _POINTS = 2**9  # of a Beta's quantiles, by the midpoint rule
 

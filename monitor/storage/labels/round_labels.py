@@ -207,12 +207,17 @@ class RoundLabels:
 
     def settled(self, waiting: Collection[str]) -> RoundLabels:
         """Leave out items that an adjudicator may still decide, or that are ``waiting``."""
-        settled = {
-            item: of
-            for item, of in self.said.items()
-            if not is_unsettled(of, self.adjudicator, waits=item in waiting)
-        }
-        return replace(self, said=settled)
+        return self.unanswered(
+            {
+                item
+                for item, of in self.said.items()
+                if is_unsettled(of, self.adjudicator, waits=item in waiting)
+            }
+        )
+
+    def unanswered(self, ids: Collection[str]) -> RoundLabels:
+        """Leave out the answers to some items."""
+        return replace(self, said={item: of for item, of in self.said.items() if item not in ids})
 
     def without(self, ids: Collection[str]) -> RoundLabels:
         """Leave out some items, as if they had not been drawn."""

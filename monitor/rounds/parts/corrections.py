@@ -1,0 +1,163 @@
+"""Answers that people change before a round closes, and how long open rounds wait for that.
+
+Evidence of an open round that rests on an answer which is put right later fires alerts that the
+closing revises. So such an answer counts as missing until it is older than corrections usually are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from monitor.domain.label_parts import class_name
+from monitor.domain.labels import Statement, evidence_label
+from monitor.domain.model import Answer
+from monitor.domain.report import CorrectionRow
+from monitor.domain.round import Round
+from monitor.rounds.parts.part import LabeledRound, ReportedVersion, ReportPart
+from monitor.storage.labels.round_labels import RoundLabels
+
+CORRECTIONS = "corrections"
+"""Name of these counts in the store."""
+
+ROUNDS = 12
+"""Rounds from which corrections are learned, with the present one."""
+
+LEAST = 0.01
+"""Share of the answers of a kind that is changed from which on open rounds wait."""
+
+USUALLY = 0.95
+"""Share of the changes of a kind that were made by the age which is waited for."""
+
+Counts = Mapping[str, Sequence[Any]]
+"""How many first answers there were, and the ages in seconds of those changed, by kind.
+
+Kinds are `answer_kind`, such as ``flagged 0``.
+"""
+
+
+class CorrectionsPart(ReportPart):
+    """How many answers of each kind were changed before the rounds closed, and when."""
+
+    name = CORRECTIONS
+    reach = ROUNDS - 1
+
+    def counts(self, counted: LabeledRound) -> Any:
+        """Count first answers, and those changed; later labels of a closed round do not count."""
+        return count_corrections(counted.labels, counted.round.closed_at) or None
+
+    def differs(self, round_: Round, now: Any, stored: Any) -> bool:  # noqa: ARG002
+        """Make no version for a correction alone."""
+        return False
+
+    def fields(self, version: ReportedVersion) -> dict[str, Any]:
+        """Report the kinds of answers that open rounds wait for."""
+        earlier = [each.counts for each in version.earlier if each is not None]
+        learned = expected_corrections([*earlier, version.counts or {}])
+        return {
+            CORRECTIONS: [
+                CorrectionRow(
+                    labels=kind.split()[0],
+                    positive=kind.endswith(Answer.POSITIVE),
+                    answers=of_kind.answers,
+                    changed=of_kind.changed,
+                    rounds=len(earlier) + 1,
+                    hours=of_kind.age / timedelta(hours=1),
+                )
+                for kind, of_kind in sorted(learned.items())
+            ]
+        }
+
+
+def answer_kind(flagged: bool, answer: Answer) -> str:
+    """Name the answers of a kind, such as those that call a flagged item negative."""
+    return f"{class_name(flagged)} {answer}"
+
+
+@dataclass(slots=True)
+class _Course:
+    """How the answer that counts as evidence came: the first one, and what it is since when."""
+
+    first: Answer
+    begun: datetime
+    last: Answer | None = None
+    since: datetime = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.last, self.since = self.first, self.begun
+
+
+def _course(statements: Sequence[Statement], adjudicator: str | None) -> _Course | None:
+    course: _Course | None = None
+    for count, statement in enumerate(statements, start=1):
+        answer = evidence_label(statements[:count], adjudicator)
+        if course is None:
+            course = None if answer is None else _Course(answer, statement.at)
+        elif answer is not course.last:
+            course.last, course.since = answer, statement.at
+    return course
+
+
+def _courses(labels: RoundLabels, until: datetime | None) -> dict[str, tuple[bool, _Course]]:
+    """Follow the answers to each item up to a time, with its predicted class."""
+    is_flagged = {part.stratum.name: part.stratum.flagged for part in labels.strata}
+    result = {}
+    for item in labels.items:
+        statements = [
+            one for one in labels.said.get(item.id, ()) if until is None or one.at <= until
+        ]
+        if (course := _course(statements, labels.adjudicator)) is not None:
+            result[item.id] = is_flagged[item.stratum], course
+    return result
+
+
+def count_corrections(labels: RoundLabels, until: datetime | None = None) -> dict[str, list[Any]]:
+    """Count first answers by kind, with the ages in seconds at which some were changed."""
+    counts: defaultdict[str, list[Any]] = defaultdict(lambda: [0, []])
+    for flagged, course in _courses(labels, until).values():
+        of_kind = counts[answer_kind(flagged, course.first)]
+        of_kind[0] += 1
+        if course.last is not course.first:
+            of_kind[1].append(round((course.since - course.begun).total_seconds()))
+    return dict(counts)
+
+
+class Corrections(NamedTuple):
+    """How many answers of a kind were changed, of how many, nearly all by an ``age``."""
+
+    answers: int
+    changed: int
+    age: timedelta
+
+
+def expected_corrections(past: Sequence[Counts]) -> dict[str, Corrections]:
+    """Learn from rounds which kinds of answers are changed, and by which age."""
+    learned = {}
+    for kind in {kind for counts in past for kind in counts}:
+        own = [counts[kind] for counts in past if kind in counts]
+        answers, ages = sum(of[0] for of in own), sorted(age for of in own for age in of[1])
+        if len(ages) >= max(1, LEAST * answers):
+            usual = ages[math.ceil(USUALLY * len(ages)) - 1]
+            learned[kind] = Corrections(answers, len(ages), timedelta(seconds=usual))
+    return learned
+
+
+def unsettled_answers(
+    labels: RoundLabels, past: Sequence[Counts], now: datetime
+) -> Collection[str]:
+    """Find the items of an open round whose answers may usually still be changed.
+
+    Its own corrections count too, beside ``past`` ones.
+    """
+    learned = expected_corrections([*past, count_corrections(labels)])
+    return {
+        item
+        for item, (flagged, course) in (_courses(labels, None) if learned else {}).items()
+        if course.last is not None
+        and (of_kind := learned.get(answer_kind(flagged, course.last))) is not None
+        and now - course.since <= of_kind.age
+    }
