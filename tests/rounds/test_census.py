@@ -108,7 +108,7 @@ class Fraud:
         """Counts of the newest version of a monitor's round, by stratum and segment."""
         with self.database.read() as connection:
             [round_] = round_store.find_rounds(connection, name)
-            return part_store.read_counts(connection, [round_.id])[round_.id]["segments"]
+            return part_store.read_counts(connection, [round_.id])[1][round_.id]["segments"]
 
     def matrix(self, name):
         """Counts of the newest version of a monitor's round, by stratum."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +21,10 @@ from monitor.rounds.parts.segments import SegmentSearchPart, SegmentsPart
 from monitor.storage.database import Database
 from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.results import part_store, report_store
-from monitor.storage.results.part_store import PastCounts
+from monitor.storage.results.part_store import CountsByRound, PastCounts
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-    CountsByRound = Mapping[int, Mapping[str, Any]]
 
 PARTS: tuple[ReportPart, ...] = (
     JudgePart(),
@@ -65,9 +63,7 @@ def version_parts(
     frozen = {*restated, *(version.round_id for version in batch.restated if version.own)}
     with database.read() as connection:
         rounds = [member.round for member in batch.affected]
-        estimated = [round_.id for round_ in rounds if round_.estimated_version]
-        stored = part_store.read_counts(connection, estimated) if estimated else {}
-        drawn = part_store.read_drawn(connection, [each.id for each in rounds if each.is_changed])
+        drawn, stored = part_store.read_counts(connection, [round_.id for round_ in rounds])
         read = [
             (part, _read_part(connection, part, batch, estimates, drawn, stored, frozen))
             for part in PARTS
@@ -150,8 +146,8 @@ def _read_earlier(
 
 def have_other_counts(connection: Connection, round_: Round, labels: RoundLabels) -> bool:
     """Whether the labels as they are now give other counts than the last version stored."""
-    stored = part_store.read_counts(connection, [round_.id]).get(round_.id, {})
-    drawn = part_store.read_drawn(connection, [round_.id]).get(round_.id, {})
+    both = part_store.read_counts(connection, [round_.id])
+    drawn, stored = (counts.get(round_.id, {}) for counts in both)
     for part in (each for each in PARTS if each.corrects(round_)):
         now, before = None, stored.get(part.name)
         if part.applies(round_, labels):

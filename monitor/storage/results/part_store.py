@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, select
 
 from monitor.storage.database import chunks, in_chunks, insert_all
 from monitor.storage.queries import VersionId, is_latest, version_rows
@@ -13,6 +13,10 @@ from monitor.storage.tables import round_parts, rounds
 
 DRAWN = 0
 """The version of what is counted when a round is drawn."""
+
+
+CountsByRound: TypeAlias = Mapping[int, Mapping[str, Any]]
+"""What parts counted, by round and part."""
 
 
 class PastCounts(NamedTuple):
@@ -31,29 +35,23 @@ def write_counts(connection: Connection, counted: Mapping[VersionId, Mapping[str
     insert_all(connection, round_parts, version_rows(rows))
 
 
-def read_counts(connection: Connection, round_ids: Sequence[int]) -> dict[int, dict[str, Any]]:
-    """Read what parts counted of the latest versions of some rounds, by round and part."""
-    return _read(connection, round_ids, _COUNTS.join(rounds, is_latest(round_parts)))
-
-
-def read_drawn(connection: Connection, round_ids: Sequence[int]) -> dict[int, dict[str, Any]]:
-    """Read what parts counted of some rounds when they were drawn, by round and part."""
-    return _read(connection, round_ids, _COUNTS.where(round_parts.c.version == DRAWN))
-
-
-_COUNTS = select(*round_parts.c["round_id", "name", "counts"])
-
-
-def _read(
-    connection: Connection, round_ids: Sequence[int], query: Select[Any]
-) -> dict[int, dict[str, Any]]:
-    result: dict[int, dict[str, Any]] = {}
-    for ids in chunks(round_ids):
-        for round_id, name, counts in connection.execute(
-            query.where(round_parts.c.round_id.in_(ids))
-        ):
-            result.setdefault(round_id, {})[name] = counts
-    return result
+def read_counts(
+    connection: Connection, round_ids: Sequence[int]
+) -> tuple[CountsByRound, CountsByRound]:
+    """Read what parts counted of some rounds when they were drawn, and of their latest versions."""
+    drawn: dict[int, dict[str, Any]] = {}
+    latest: dict[int, dict[str, Any]] = {}
+    query = (
+        select(*round_parts.c["round_id", "version", "name", "counts"])
+        .join(rounds, rounds.c.id == round_parts.c.round_id)
+        .where(round_parts.c.version.in_((DRAWN, rounds.c.version)))
+    )
+    for some in chunks(round_ids):
+        of_rounds = query.where(round_parts.c.round_id.in_(some))
+        for round_id, version, name, counts in connection.execute(of_rounds):
+            stored = drawn if version == DRAWN else latest
+            stored.setdefault(round_id, {})[name] = counts
+    return drawn, latest
 
 
 def read_past(connection: Connection, round_ids: Sequence[int], name: str) -> dict[int, PastCounts]:
