@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 NOTE = "threshold moved to 0.6"
@@ -48,11 +50,12 @@ def test_a_note_is_stored_once_and_another_one_comes_after_it(filled, alert):
 
 
 def test_an_alert_that_ended_takes_a_note_and_no_second_end(filled, alert):
-    both = resolve(filled, alert, "--reason", "a new rule", "--note", NOTE)
+    both = resolve(filled, alert, "--reason", "a new rule", "--note", NOTE, "--json")
     again = resolve(filled, alert, "--reason", "once more")
     later = resolve(filled, alert, "--note", "checked")
 
-    assert both.out.startswith("resolved, noted on ")
+    printed = json.loads(both.out)
+    assert (printed["resolved"], len(printed["notes"])) == (alert["id"], 1)
     assert (again.code, later.code) == (65, 0)
     assert "no open alert matches" in again.err
     [row] = filled.as_json("alerts")["alerts"]

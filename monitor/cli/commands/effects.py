@@ -204,6 +204,8 @@ def resolve(
     hooks. With --note it stays as it is, open or ended. Everyone who sees its rounds sees the note
     and your name, so put no secrets and no other people in it. The same note is stored once.
     """
+    from monitor.storage.results.alert_note_store import read_notes
+
     if reason is None and note is None and not delete_notes:
         message = "nothing to do: --reason TEXT ends the alert, --note TEXT records what was done"
         raise typer.BadParameter(message, param_hint="ALERT")
@@ -219,9 +221,11 @@ def resolve(
             *([_without_notes(connection, chosen, now)] if delete_notes else []),
             *([] if note is None else [_noted(connection, chosen, note, named_person(by), now)]),
         ]
+        notes = read_notes(connection, [chosen.id]).get(chosen.id, ())
     sentence = f"{', '.join(done)} {chosen.id[:8]}: {chosen.monitor}, {_limit(chosen)}"
     ended = chosen.id if reason is not None else None
-    echo_answer({"alert": chosen.id, "resolved": ended, "done": done}, sentence, json=json)
+    result = {"alert": chosen.id, "resolved": ended, "notes": notes}
+    echo_answer(result, sentence, json=json)
 
 
 def _chosen_alert(

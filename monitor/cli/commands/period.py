@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING
 
 from monitor.api import opened
 from monitor.cli.common import chosen_monitors
-from monitor.cli.views.printing import echo, echo_json
+from monitor.cli.views.printing import echo_answer
 from monitor.domain.errors import InputRefused
 from monitor.presentation.numbers import plural
 
@@ -26,20 +26,15 @@ def report_of_period(
     path = out or Path(f"{reports[0].monitor if len(reports) == 1 else 'monitors'}-{name}.html")
     if out is not None or not json:
         write_report(path, period_html(reports))
-    if json:
-        echo_json(PeriodReports(reports=reports, without_rounds=refusals).model_dump(mode="json"))
-        return
-    for report in reports:
-        rounds = plural(len(report.rounds), "closed round")
-        echo(f"{path}: {report.monitor}, {name}, {rounds}")
-    for refusal in refusals:
-        echo(f"not in it: {refusal}", indent="  ")
+    lines = [
+        f"{path}: {each.monitor}, {name}, {plural(len(each.rounds), 'closed round')}"
+        for each in reports
+    ]
+    lines += [f"not in it: {refusal}" for refusal in refusals]
     if any(not alert.notes for report in reports for alert in report.alerts):
-        echo(
-            "some alerts have no note: pr-monitor alerts resolve ID --note TEXT records what was "
-            "done",
-            indent="  ",
-        )
+        command = "pr-monitor alerts resolve ID --note TEXT"
+        lines.append(f"some alerts have no note: {command} records what was done")
+    echo_answer(PeriodReports(reports=reports, without_rounds=refusals), lines, json=json)
 
 
 def _read(config: Path, monitor: str | None, name: str) -> tuple[list[PeriodReport], list[str]]:
