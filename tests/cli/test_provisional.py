@@ -116,6 +116,12 @@ def test_rounds_are_estimated_early_with_room_for_labels_to_come_and_corrected_w
     assert shares == sorted(shares, reverse=True)
     assert 0.1 < shares[-1] < 0.6 < shares[0] < 1
     assert "% matured on " in text
+    year = f"{at.year - 1}..{at.year}"
+    [period] = place.as_json("report", "--period", year, at=at)["reports"]
+    early = {each["round"]: each["reason"] for each in period["uncounted"]}
+    assert early.keys() == rounds.keys()
+    for number, row in shown.items():
+        assert early[number].startswith(f"provisional, {100 * row['matured']:.2g} % matured on ")
     assert "as in earlier rounds, at one pace for all scores of a class" in text
     for row in shown.values():
         for each, truth in zip(row["metrics"], TRUTH.values(), strict=True):
