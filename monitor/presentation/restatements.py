@@ -35,27 +35,6 @@ def restated_since_text(version: int, newest: int) -> str:
     return f"restated since: version {newest} is the newest, this is version {version} as it was"
 
 
-def not_closed_text(monitor: str, number: int, state: str) -> str:
-    """Return the sentence that only a closed round can be restated."""
-    return f"round {number} of {monitor} is {state}; only closed rounds can be restated"
-
-
-def not_by_people_text(monitor: str) -> str:
-    """Return the sentence that a label file changes nothing if labels come from a column."""
-    return (
-        f"the labels of these rounds of {monitor} come from a column, not from people; correct the "
-        "column and read it again with --truth"
-    )
-
-
-def not_by_column_text(monitor: str) -> str:
-    """Return the sentence that there is no column to read again."""
-    return (
-        f"people labeled these rounds of {monitor}, so there is no column to read again; give "
-        "corrected answers with --labels FILE"
-    )
-
-
 def not_an_annotator_text(monitor: str, name: str, existing: Collection[str]) -> str:
     """Return the sentence that no annotator has this name, and which names there are."""
     names = [repr(one) for one in sorted(existing)]
@@ -65,30 +44,6 @@ def not_an_annotator_text(monitor: str, name: str, existing: Collection[str]) ->
     return (
         f"{name!r} labeled none of the rounds of {monitor} that can be restated here; "
         f"{who} did: give one of these names to --without"
-    )
-
-
-def uncounted_text(monitor: str, number: int) -> str:
-    """Return the sentence that late labels of a round come first."""
-    return (
-        f"round {number} of {monitor} has late labels that no version has counted; nothing was "
-        "restated, run pr-monitor run-once and then this again"
-    )
-
-
-def unlabeled_text(monitor: str, number: int) -> str:
-    """Return the sentence that a round would be left without labels."""
-    return (
-        f"round {number} of {monitor} would be left with no label for one of the predicted "
-        "classes; nothing was restated"
-    )
-
-
-def busy_text(monitor: str, number: int) -> str:
-    """Return the sentence that another worker has a round."""
-    return (
-        f"another worker is busy with round {number} of {monitor}; nothing of it was restated, run "
-        "the same command again"
     )
 
 

@@ -142,16 +142,6 @@ def no_version_text(monitor: str, number: int, requested: int, newest: int) -> s
     return f"round {number} of {monitor} has no version {requested}; {newest_text}"
 
 
-def no_report_text(monitor: str, number: int, state: str) -> str:
-    """Return the sentence that a round has no report yet."""
-    return f"round {number} of {monitor} has no report yet: it is {state}"
-
-
-def no_reports_text(monitor: str) -> str:
-    """Return the sentence that no round of a monitor has a report yet."""
-    return f"no round of {monitor} has a report yet: none has closed"
-
-
 def remarks_text(
     version: int,
     *,

@@ -136,26 +136,6 @@ def unread_labels_line(obstacle: str) -> str:
     return f"labels cannot be read: {obstacle}"
 
 
-def restored_line(monitor: str, due: datetime, *, store: str) -> str:
-    """State that MLflow shows a round that the store does not know, and what to do."""
-    return (
-        f"MLflow shows a round of {monitor} due {minute_text(due)} UTC that the store {store} does "
-        "not know: it was restored from an older backup, or is a copy of another store. If it was "
-        "restored, stop all that uses it and run: pr-monitor db restored. If it is a copy, give it "
-        "an MLflow of its own (mlflow.tracking_uri)"
-    )
-
-
-def lost_round_line(monitor: str, due: datetime, *, store: str) -> str:
-    """Return the sentence that the store lost a round that it had, and what that means."""
-    return (
-        f"the store {store} has lost the round of {monitor} due {minute_text(due)} UTC: a failover "
-        "or a restore took back what was committed. Its slot is done again with other items, so "
-        "labels of the lost round do not count. If MLflow or a hook has that round, stop all that "
-        "uses the store and run: pr-monitor db restored"
-    )
-
-
 def unwatched_line(number: int, *, had_limits: bool) -> str:
     """State that the last round watches no limit; ``had_limits``: some were set when it closed."""
     if not had_limits:

@@ -23,14 +23,6 @@ from monitor.domain.report import EstimateRow
 from monitor.domain.round import Round
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import restated_reason
-from monitor.presentation.restatements import (
-    busy_text,
-    not_by_column_text,
-    not_by_people_text,
-    not_closed_text,
-    uncounted_text,
-    unlabeled_text,
-)
 from monitor.presentation.rounds import no_round_text
 from monitor.rounds import versions
 from monitor.rounds.claims import claimed
@@ -161,7 +153,11 @@ def _chosen(context: MonitorContext, request: RestateRequest) -> list[Round]:
             raise InputRefused(no_round_text(name, number, numbers))
     for round_ in rounds:
         if round_.number in request.rounds and round_.state is not RoundState.CLOSED:
-            raise InputRefused(not_closed_text(name, round_.number, round_.state))
+            message = (
+                f"round {round_.number} of {name} is {round_.state}; only closed rounds can be "
+                "restated"
+            )
+            raise InputRefused(message)
     return [
         round_ for round_ in rounds if request.has(round_) and round_.state is RoundState.CLOSED
     ]
@@ -178,13 +174,21 @@ def _changed_labels(
     censuses: dict[int, dict[int, Census]] = {}
     if request.read_file is not None:
         if rounds and not by_people:
-            raise InputRefused(not_by_people_text(context.settings.name))
+            message = (
+                f"the labels of these rounds of {context.settings.name} come from a column, not "
+                "from people; correct the column and read it again with --truth"
+            )
+            raise InputRefused(message)
         read, rows = labels_in_file(context, request.read_file, by_people)
         events.update(read)
         refused += rows
     if request.truth:
         if rounds and not by_column:
-            raise InputRefused(not_by_column_text(context.settings.name))
+            message = (
+                f"people labeled these rounds of {context.settings.name}, so there is no column to "
+                "read again; give corrected answers with --labels FILE"
+            )
+            raise InputRefused(message)
         in_column, lost = labels_in_column(context, by_column)
         for round_id, answers in in_column.items():
             events[round_id] += answers
@@ -218,7 +222,11 @@ def _restate_history(
 
     with claimed(context.database, rounds[0].id) as claim:
         if claim is None:
-            raise TryLater(busy_text(rounds[0].monitor, rounds[0].number))
+            message = (
+                f"another worker is busy with round {rounds[0].number} of {rounds[0].monitor}; "
+                "nothing of it was restated, run the same command again"
+            )
+            raise TryLater(message)
         retried(partial(act, claim))
     return restated
 
@@ -234,7 +242,11 @@ def _read_batch(
     ) -> tuple[list[Round], dict[int, RoundLabels]]:
         for round_ in rounds:
             if round_.id in ids and round_.is_changed:
-                raise TryLater(uncounted_text(round_.monitor, round_.number))
+                message = (
+                    f"round {round_.number} of {round_.monitor} has late labels that no version "
+                    "has counted; nothing was restated, run pr-monitor run-once and then this again"
+                )
+                raise TryLater(message)
         counted = [
             replace(each, estimated_revision=None if each.id in ids else each.label_revision)
             for each in rounds
@@ -252,7 +264,11 @@ def _read_batch(
     batch = read_batch(context, chosen[0], revised=revised)
     for member in batch.affected:
         if member.round.id in ids and classes_without_label(member.tally.strata):
-            raise InputRefused(unlabeled_text(member.round.monitor, member.round.number))
+            message = (
+                f"round {member.round.number} of {member.round.monitor} would be left with no "
+                "label for one of the predicted classes; nothing was restated"
+            )
+            raise InputRefused(message)
     return batch
 
 

@@ -69,14 +69,16 @@ def read_report(
     elif (done := round_lists.newest_done(connection, monitor)) is not None:
         round_ = round_store.read_round(connection, done)
     else:
-        raise InputRefused(rounds.no_reports_text(monitor))
+        message = f"no round of {monitor} has a report yet: none has closed"
+        raise InputRefused(message)
     version_to_read = _version(round_, version)
     if version is None and round_.state is RoundState.ABANDONED:
         version_to_read = report_store.newest_version(connection, round_.id)
     payload = report_store.read_report(connection, round_.id, version_to_read)
     report = with_concerns(connection, round_, payload)
     if report is None:
-        raise InputRefused(rounds.no_report_text(monitor, round_.number, round_.state))
+        message = f"round {round_.number} of {monitor} has no report yet: it is {round_.state}"
+        raise InputRefused(message)
     return report
 
 

@@ -10,9 +10,14 @@ import struct
 import subprocess
 import sys
 import termios
+from datetime import UTC, datetime
 
 import pytest
 
+from monitor.cli.views.printing import echo_answer
+from monitor.domain.settings import LimitSide
+from monitor.presentation.table import Table
+from monitor.stats.core.counts import Interval
 from tests.cli.workplace import PEOPLE
 
 CODES = re.compile(r"\x1b\[[0-9;]*m")
@@ -55,6 +60,21 @@ def test_json_stands_alone_on_standard_output(corrected):
         done = corrected.run(*command.split(), "--json")
 
         assert isinstance(json.loads(done.out), dict), command
+
+
+def test_an_answer_is_printed_as_a_document_or_as_the_values_of_its_rows(capsys):
+    limit = LimitSide("recall", 0.5, "at_least")
+    values = {"at": datetime(2026, 3, 2, tzinfo=UTC), "rows": (Interval(0.8, 0.7, 0.9), limit)}
+
+    echo_answer(values, ["a line", Table(["round"], [["1"]])], json=False)
+    document = capsys.readouterr().out
+    echo_answer(values, "a line", json=True)
+    printed = json.loads(capsys.readouterr().out)
+
+    assert document == "a line\nround\n-----\n1\n"
+    assert printed["at"] == "2026-03-02T00:00:00+00:00"
+    assert printed["rows"][0] == {"point": 0.8, "low": 0.7, "high": 0.9}
+    assert printed["rows"][1] == {"metric": "recall", "value": 0.5, "side": "at_least"}
 
 
 @pytest.mark.parametrize("command", ["check --json", "show 9 --json", "run-once --slot 9 --json"])

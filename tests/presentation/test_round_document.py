@@ -7,7 +7,7 @@ import pytest
 from monitor.cli.views.printing import echo_document
 from monitor.cli.views.rounds_page import page_document, page_json
 from monitor.domain.model import Window
-from monitor.domain.report import RoundPage
+from monitor.domain.report import RoundPage, RoundReport
 from monitor.domain.round import Round
 from monitor.domain.segments import SegmentSearchRow, WorseSegmentRow
 from monitor.domain.state import RoundState
@@ -17,8 +17,9 @@ from monitor.presentation.round_document import (
     page_sections,
     round_sections,
 )
-from monitor.presentation.section import SectionKind
+from monitor.presentation.section import Section, SectionKind, section_parts
 from monitor.presentation.segments import search_tables
+from monitor.presentation.table import Table
 from monitor.tracking.describe import describe
 from tests.report.test_html import page_of, whole
 from tests.rounds.scene import settings
@@ -141,4 +142,19 @@ def test_odds_at_the_largest_that_are_tried_are_no_estimate(odds, high, shown):
 
 
 def test_programs_get_every_key_with_and_without_a_report():
-    assert set(page_json(page(whole(12)))) == set(page_json(page(None)))
+    keys = set(page_json(page(whole(12))))
+
+    assert keys == set(page_json(page(None)))
+    assert RoundReport.model_fields.keys() <= keys
+
+
+def test_a_section_is_lines_and_tables_with_counts_to_the_right():
+    table = Table(
+        ["stratum", "size"], [["flagged", "1,600"], ["passed", "-"]], title="all", lines=["a"]
+    )
+    section = Section(SectionKind.COUNTS, "Counts", [table, table], ["b"])
+
+    parts = [*section_parts([section])]
+
+    aligned = table._replace(right="1")
+    assert parts == ["", "Counts", "  all", aligned, "a", "", "  all", aligned, "a", "b"]

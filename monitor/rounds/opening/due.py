@@ -20,8 +20,7 @@ from monitor.domain.settings import RoundSettings, Schedule
 from monitor.domain.slots import newest_slot, slots_between, window_of, windows_of
 from monitor.domain.state import ENDED, RoundState
 from monitor.presentation import moves
-from monitor.presentation.moves import missed_reason
-from monitor.presentation.status import lost_round_line, restored_line
+from monitor.presentation.numbers import minute_text
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.reporting.concerns import note
 from monitor.rounds.sampling.aliases import with_alias
@@ -238,11 +237,21 @@ def refuse_if_forgotten(
     name, store = context.settings.name, context.database.shown
     shown = _shown_by_mlflow(context)
     if shown is not None and (newest is None or newest < shown):
-        message = restored_line(name, shown, store=store)
+        message = (
+            f"MLflow shows a round of {name} due {minute_text(shown)} UTC that the store {store} "
+            "does not know: it was restored from an older backup, or is a copy of another store. "
+            "If it was restored, stop all that uses it and run: pr-monitor db restored. If it is "
+            "a copy, give it an MLflow of its own (mlflow.tracking_uri)"
+        )
         _note(context, DOUBT, message)
         raise ConfigRefused(message)
     if lost is not None:
-        message = lost_round_line(name, lost, store=store)
+        message = (
+            f"the store {store} has lost the round of {name} due {minute_text(lost)} UTC: a "
+            "failover or a restore took back what was committed. Its slot is done again with "
+            "other items, so labels of the lost round do not count. If MLflow or a hook has that "
+            "round, stop all that uses the store and run: pr-monitor db restored"
+        )
         log.warning("round lost", monitor=name, reason=message)
         _note(context, _LOST, message)
 
@@ -288,7 +297,7 @@ def record_missed(context: MonitorContext, missed: Sequence[datetime], newest: d
                 windows=free_windows(connection, monitor_id, schedule, slots),
                 state=RoundState.SKIPPED,
                 settings=context.settings.round,
-                reason=missed_reason(newest),
+                reason=moves.missed_reason(newest),
                 now=now,
             )
 
