@@ -13,7 +13,6 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from cronsim import CronSim, CronSimError
 from pydantic import (
     AfterValidator,
     Field,
@@ -69,6 +68,8 @@ class Schedule(Settings):
 
 @lru_cache(maxsize=4096)  # a thousand monitors have few schedules
 def _why_no_cron(line: str) -> str:
+    from cronsim import CronSim, CronSimError  # noqa: PLC0415  a report has no schedule to check
+
     fields = len(line.split())
     why = "" if fields == 5 else f"it has {fields} fields"  # noqa: PLR2004
     try:

@@ -10,8 +10,6 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
-
 from monitor.presentation.table import Table, table_lines
 
 if TYPE_CHECKING:
@@ -35,7 +33,7 @@ def dump(value: Any) -> Any:
 
 def _named(value: Any) -> Mapping[str, Any] | None:
     named: Mapping[str, Any] | None = None
-    if isinstance(value, BaseModel):
+    if hasattr(value, "model_dump"):  # of pydantic, which help does not load
         named = value.model_dump()
     elif hasattr(value, "to_dict"):
         named = value.to_dict()

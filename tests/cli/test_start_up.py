@@ -10,18 +10,21 @@ LIBRARIES = [*HEAVY, "numpy", "scipy", "sqlalchemy", "pydantic", "rich", "alembi
 ONLY_FOR_WORK = [*HEAVY, "numpy", "scipy", "alembic", "httpx", "httpcore"]
 
 
-def modules(code):
-    """All modules that a piece of Python has imported when it ends."""
-    guarded = f"import sys\ntry:\n    exec({code!r})\nexcept SystemExit as end:\n"
-    guarded += "    assert not end.code\nprint(*sys.modules, file=sys.stderr)"
-    done = python("-c", guarded)
+def modules(*pieces):
+    """All modules that one process has imported at the end of each of some pieces of Python."""
+    code = "import sys\n"
+    for piece in pieces:
+        code += f"try:\n    exec({piece!r})\nexcept SystemExit as end:\n"
+        code += "    assert not end.code\nprint(*sys.modules, file=sys.stderr)\n"
+    done = python("-c", code)
     assert done.returncode == 0, done.stderr
-    return set(done.stderr.split())
+    return [set(line.split()) for line in done.stderr.splitlines()]
 
 
 def loaded(code):
     """Top-level packages that a piece of Python has imported when it ends."""
-    return {name.partition(".")[0] for name in modules(code)}
+    [found] = modules(code)
+    return {name.partition(".")[0] for name in found}
 
 
 def command(*words):
@@ -56,27 +59,35 @@ import monitor, pandas
 monitor.evaluate(pandas.read_csv("labels.csv"), predicted="predicted", random=True)
 """
 LIGHT = {
-    "estimate": (command("estimate", *CELLS, *SIZES), COMMANDS | ESTIMATE),
-    "plan of assumed values": (command(*ASSUMED), COMMANDS | ESTIMATE | {"cronsim", "sqlalchemy"}),
-    "plan": (command("plan"), COMMANDS | CONFIG),
-    "gate": (command("gate", *LABELED), COMMANDS | FRAMES),
-    "monitor.evaluate": (EVALUATE, FRAMES),
-    "init": (
-        command("init", "predictions.parquet", "--config", "new.yaml"),
-        COMMANDS | CONFIG | {"pandas"},
-    ),
+    "commands": {
+        "estimate": (command("estimate", *CELLS, *SIZES), COMMANDS | ESTIMATE),
+        "assumed": (command(*ASSUMED), COMMANDS | ESTIMATE | {"cronsim", "sqlalchemy"}),
+        "plan": (command("plan"), COMMANDS | CONFIG),
+        "init": (
+            command("init", "predictions.parquet", "--config", "new.yaml"),
+            COMMANDS | CONFIG | {"pandas"},
+        ),
+    },
+    "labeled sets": {
+        "monitor.evaluate": (EVALUATE, FRAMES),
+        "gate": (command("gate", *LABELED), COMMANDS | FRAMES),
+    },
 }
+"""Each needs all that those before it need, so one process runs them one after the other."""
 
 
-@pytest.mark.parametrize("what", LIGHT)
-def test_what_needs_no_service_loads_neither_it_nor_mlflow(place, what):
+@pytest.mark.parametrize("of", LIGHT)
+def test_what_needs_no_service_loads_neither_it_nor_mlflow(place, of):
     cells(138, 22, 108, 4732).to_csv("labels.csv", index=False)
-    code, dependencies = LIGHT[what]
+    codes, dependencies = zip(*LIGHT[of].values(), strict=True)
 
-    found = modules(code)
+    found = modules(*codes)
 
-    assert {name.partition(".")[0] for name in found} & DEPENDENCIES == dependencies
-    assert [name for name in found if name.startswith(("monitor.service", "monitor.plugins"))] == []
+    needed = dict(zip(LIGHT[of], dependencies, strict=True))
+    packages = [{name.partition(".")[0] for name in each} & DEPENDENCIES for each in found]
+    assert dict(zip(LIGHT[of], packages, strict=True)) == needed
+    ours = ("monitor.service", "monitor.plugins")
+    assert [name for name in found[-1] if name.startswith(ours)] == []
 
 
 def test_a_pass_with_nothing_due_loads_no_heavy_package(asked):
