@@ -14,9 +14,9 @@ from monitor.config.label_delay import LabelDelay, label_delay
 from monitor.domain.adapters import ProposedMonitor
 from monitor.domain.errors import InputRefused
 from monitor.domain.values import zero_one
+from monitor.files.yaml_text import WORDS, monitor_name, yaml_text
 
 _NOT_SHOWN = re.compile(r"score|prob|pred|model|version|label|class|target|flag|truth|decision|y_")
-_WORD_PATTERNS = frozenset({"true", "false", "null", "yes", "no", "on", "off"})
 _AWARE = re.compile(r"WITH TIME ZONE|TIMESTAMPTZ", re.IGNORECASE)
 _UTC = "took UTC as the zone of times, which name none"
 _USUAL = frozenset({"1", "0", "true", "false", ""})  # read as yes and no without a setting
@@ -60,7 +60,7 @@ def proposed_config(proposal: ProposedMonitor) -> str:
     """Write a config with the monitor that a source proposes; people label on the page."""
     question = json.dumps(proposal.question, ensure_ascii=False)
     labeling = [f"    labeling: {{kind: page, question: {question}, deadline: 5d}}"]
-    lines = [f"  - name: {_text(proposal.name)}", *proposal.source]
+    lines = [f"  - name: {yaml_text(proposal.name)}", *proposal.source]
     return _whole(lines, labeling, proposal.tracking_uri)
 
 
@@ -88,10 +88,10 @@ def _named(name: str, chosen: Chosen, described: Described) -> list[str]:
     if not values:
         message = f"{chosen.classes!r} (--classes) has more values than classes, or none"
         raise InputRefused(message)
-    listed = ", ".join(f"{_slug(value)}: {_value(value)}" for value in values)
+    listed = ", ".join(f"{monitor_name(value)}: {_value(value)}" for value in values)
     return [
         f'  - name: "{name}-{{class}}"            # a monitor for each class',
-        f"    classes: {{column: {_text(chosen.classes)}, values: {{{listed}}}}}",
+        f"    classes: {{column: {yaml_text(chosen.classes)}, values: {{{listed}}}}}",
     ]
 
 
@@ -102,8 +102,8 @@ def _source(
     described: Described,
 ) -> list[str]:
     named = {key: getattr(chosen, key) for key in ("id", "time", "score", "predicted")}
-    columns = [f"{key}: {_text(name)}" for key, name in named.items() if name is not None]
-    kind, at = "duckdb", f"path: {_text(predictions)}"
+    columns = [f"{key}: {yaml_text(name)}" for key, name in named.items() if name is not None]
+    kind, at = "duckdb", f"path: {yaml_text(predictions)}"
     if "://" in predictions:  # whose ${NAME} is meant
         kind, at = "sql", f"url: {json.dumps(predictions, ensure_ascii=False)}"
     lines = [
@@ -138,7 +138,7 @@ def _negative(chosen: Chosen, described: Described) -> list[str]:
 
 
 def _table(chosen: Chosen) -> list[str]:
-    return [] if chosen.table is None else [f"      table: {_text(chosen.table)}"]
+    return [] if chosen.table is None else [f"      table: {yaml_text(chosen.table)}"]
 
 
 def _shown(types: dict[str, str], chosen: Chosen) -> list[str]:
@@ -151,14 +151,14 @@ def _shown(types: dict[str, str], chosen: Chosen) -> list[str]:
         for name, kind in types.items()
         if name not in taken and is_text(kind) and not _NOT_SHOWN.search(name.lower())
     ]
-    listed = ", ".join(_text(name) for name in texts[:_SHOWN_AT_MOST])
+    listed = ", ".join(yaml_text(name) for name in texts[:_SHOWN_AT_MOST])
     return [f"show: [{listed}]"] if listed else []
 
 
 def _labeling(predictions: str, chosen: Chosen, described: Described) -> list[str]:
     # Of a database the table is that of the source, unless another one is named.
     in_files = (
-        [] if "://" in predictions else [f"      path: {_text(predictions)}", *_table(chosen)]
+        [] if "://" in predictions else [f"      path: {yaml_text(predictions)}", *_table(chosen)]
     )
     if chosen.label is None:
         return ["    labeling: {kind: files, deadline: 5d}   # label files out, label files in"]
@@ -166,8 +166,8 @@ def _labeling(predictions: str, chosen: Chosen, described: Described) -> list[st
         "    labeling:",
         "      kind: column                       # labels come with time, nobody is asked",
         *in_files,
-        f"      id: {_text(chosen.id or '')}",
-        f"      value: {_text(chosen.label)}",
+        f"      id: {yaml_text(chosen.id or '')}",
+        f"      value: {yaml_text(chosen.label)}",
         *_answers(described.class_values(chosen.label)),
         *_matures(label_delay(described, chosen)),
     ]
@@ -176,7 +176,7 @@ def _labeling(predictions: str, chosen: Chosen, described: Described) -> list[st
 def _answers(values: Sequence[str]) -> list[str]:
     """Name words for yes and no that a labeler of columns does not read by itself."""
     listed = {
-        name: ", ".join(_text(value) for value in values if zero_one(value) == answer)
+        name: ", ".join(yaml_text(value) for value in values if zero_one(value) == answer)
         for name, answer in (("positive", 1), ("negative", 0))
     }
     is_usual = {value.lower() for value in values} <= _USUAL
@@ -188,7 +188,7 @@ def _matures(delay: LabelDelay | None) -> list[str]:
         return [
             "      matures: 60d                       # a guess: when is the truth known for all?"
         ]
-    column, matures = f"time: {_text(delay.column)}", f"matures: {delay.days}d"
+    column, matures = f"time: {yaml_text(delay.column)}", f"matures: {delay.days}d"
     return [
         f"      {column:<34} # when a label became known",
         f"      {matures:<34} # by then 95 % of {delay.labels:,} labels were known",
@@ -198,31 +198,10 @@ def _matures(delay: LabelDelay | None) -> list[str]:
 def _name(predictions: str) -> str:
     """Name the monitor for the file, or for the folder where the file is a pattern."""
     parts = [part for part in PurePath(predictions).parts if "*" not in part]
-    name = _slug(parts[-1].split(".")[0] if parts else "")
-    return (
-        name
-        if name and name.lower() not in _WORD_PATTERNS and not name[0].isdigit()
-        else "predictions"
-    )
-
-
-def _slug(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-.")[:100]
+    name = monitor_name(parts[-1].split(".")[0] if parts else "")
+    return name if name and name.lower() not in WORDS and not name[0].isdigit() else "predictions"
 
 
 def _value(text: str) -> str:
     """Write a value: a number and a truth as such, everything else as text."""
-    return text if re.fullmatch(r"-?\d{1,15}|true|false", text) else _text(text)
-
-
-def _text(text: str) -> str:
-    """Write a text so that YAML and ``${NAME}`` leave it as it is."""
-    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_./*-]*", text) and text.lower() not in _WORD_PATTERNS
-    if plain:
-        return text
-    quoted = json.dumps(text.replace("${", "$${"), ensure_ascii=False)
-    return re.sub(
-        "[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]",
-        lambda match: f"\\u{ord(match[0]):04x}",
-        quoted,
-    )
+    return text if re.fullmatch(r"-?\d{1,15}|true|false", text) else yaml_text(text)

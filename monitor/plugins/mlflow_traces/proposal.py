@@ -15,6 +15,7 @@ from monitor.domain.adapters import ProposedMonitor
 from monitor.domain.errors import InputRefused
 from monitor.domain.visible import visible
 from monitor.files.sqlite_address import absolute_address
+from monitor.files.yaml_text import monitor_name, yaml_text
 from monitor.plugins.mlflow_traces.paths import leaves, there_are
 from monitor.plugins.mlflow_traces.reading import TraceReader, items_of
 
@@ -81,10 +82,10 @@ class _Values(NamedTuple):
         if self.is_truth:
             return "false" if is_negated else "true"
         if self.is_bit:
-            return _quoted("0" if is_negated else "1")
+            return yaml_text("0" if is_negated else "1")
         flagged = {*_FLAGGED, *(_FALSE if is_negated else _TRUE)}
         matches = [text for text in self.counts if text.lower() in flagged]
-        return _quoted(matches[0]) if len(matches) == 1 else None
+        return yaml_text(matches[0]) if len(matches) == 1 else None
 
 
 class _SpanValues(NamedTuple):
@@ -129,7 +130,10 @@ def propose(
     one = _of_decision(spans, chosen, command)
     predicted = _predicted(one, chosen, command)
     lines = [*_source(experiment, one, predicted, chosen), *_class(predicted, chosen, command)]
-    name, question = _name(one.span or experiment), _question_of(predicted, chosen)
+    name, question = (
+        monitor_name(one.span or experiment) or "traces",
+        _question_of(predicted, chosen),
+    )
     return ProposedMonitor(name, tracking_uri, [*lines, *_judge(one)], question)
 
 
@@ -215,17 +219,17 @@ def _source(
 ) -> Iterator[str]:
     score = chosen.get("score") or _only(one, _is_score)
     columns = {"predicted": predicted and predicted.path, "score": score}
-    named = [f"{key}: {_text(path)}" for key, path in columns.items() if path is not None]
-    shown = [_text(path) for path, each in one.values.items() if _is_readable(each)]
+    named = [f"{key}: {yaml_text(path)}" for key, path in columns.items() if path is not None]
+    shown = [yaml_text(path) for path, each in one.values.items() if _is_readable(each)]
     if shown:
         named.append(f"show: [{', '.join(shown[:_MOST_SHOWN])}]")
     yield from (
         "    source:",
         "      kind: mlflow_traces",
-        f"      experiment: {_text(experiment)}",
+        f"      experiment: {yaml_text(experiment)}",
     )
     if one.span is not None:
-        yield f"      span: {_text(one.span)}"
+        yield f"      span: {yaml_text(one.span)}"
     yield f"      columns: {{{', '.join(named)}}}"
     if predicted is None:
         yield f"      threshold: {chosen['threshold']}"
@@ -261,14 +265,14 @@ def _class(
     lines = [f"      positive: {positive:<27} # this value means flagged"]
     if predicted.is_truth:
         return lines
-    negatives = [text for text in map(_quoted, predicted.counts) if text != positive]
+    negatives = [text for text in map(yaml_text, predicted.counts) if text != positive]
     return [*lines, f"      negative: [{', '.join(negatives)}]"] if negatives else lines
 
 
 def _positive(predicted: _Values, chosen: Mapping[str, str]) -> str | None:
     if "positive" not in chosen:
         return predicted.positive
-    return chosen["positive"] if predicted.is_truth else _quoted(chosen["positive"])
+    return chosen["positive"] if predicted.is_truth else yaml_text(chosen["positive"])
 
 
 def _question_of(predicted: _Values | None, chosen: Mapping[str, str]) -> str:
@@ -283,10 +287,6 @@ def _question_of(predicted: _Values | None, chosen: Mapping[str, str]) -> str:
     return f"Is this really {word}?"
 
 
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
-
-
 def _judge(one: _SpanValues) -> Iterator[str]:
     """Write the only assessment that is a verdict of yes or no, if there is one."""
     verdicts = [
@@ -296,7 +296,7 @@ def _judge(one: _SpanValues) -> Iterator[str]:
     ]
     if len(verdicts) == 1:
         name = verdicts[0].path.partition(".")[2]
-        yield f"    judge: {{assessment: {_text(name)}, positive: {verdicts[0].positive}}}"
+        yield f"    judge: {{assessment: {yaml_text(name)}, positive: {verdicts[0].positive}}}"
 
 
 def _only(one: _SpanValues, fits: Any) -> str | None:
@@ -315,13 +315,3 @@ def _is_readable(values: _Values) -> bool:
 
 def _in(path: str, roots: Sequence[str]) -> bool:
     return path.partition(".")[0] in roots
-
-
-def _name(text: str) -> str:
-    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-.")[:100]
-    return name or "traces"
-
-
-def _text(text: str) -> str:
-    is_plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.-]*", text) and text.lower() not in _USUAL
-    return text if is_plain else json.dumps(text.replace("${", "$${"), ensure_ascii=False)

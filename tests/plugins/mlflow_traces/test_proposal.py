@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import sqlite3
 from datetime import timedelta
 from pathlib import Path
 
@@ -117,6 +118,18 @@ def test_words_are_read_as_classes(store, words, positive, negative):
     found = source(store)
 
     assert (found["positive"], found["negative"]) == (positive, negative)
+
+
+@pytest.mark.parametrize("name", ["null", "Off", "a: b # c", "bot\u2028\x85 ${HOME}"])
+def test_every_name_of_an_experiment_stays_as_it_is(store, name):
+    fill(store, lambda number: {"flagged": number % 5 == 0})
+    with sqlite3.connect(store.path) as connection:
+        connection.execute("update experiments set name = ? where experiment_id = 1", [name])
+
+    lines = propose(name, Path(), store.uri, {}).source
+
+    written = yaml.safe_load("\n".join(["-", *lines]))[0]["source"]["experiment"]
+    assert written == name.replace("${", "$${")
 
 
 def test_words_that_tell_nothing_are_asked_for_with_a_command_that_works(store):
