@@ -2,15 +2,18 @@
 
 Plays three incidents with stand-ins for predictions, labelers and sinks and its own clock; the
 rounds, estimates, notices and pages are the program's. A test fails when the file is not current.
+`--messages` lists every message that the program can print, instead, to read them all at once.
 """
 
 from __future__ import annotations
 
+import ast
 import io
 import json
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
 from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -39,6 +42,7 @@ from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
 
 OUT = Path(__file__).parent / "operations" / "on-call.md"
 BEGIN, END = "<!-- notices: begin -->", "<!-- notices: end -->"
+SENTENCE = 3  # words
 STORE = "6f1c0a9e-0000-4000-8000-000000000000"
 MLFLOW = "http://mlflow.example.org:5000"
 
@@ -195,5 +199,45 @@ def page(text: str) -> str:
     return f"{head}{BEGIN}\n\n{examples()}\n{END}{tail}"
 
 
+def messages() -> dict[str, str]:
+    """Return each text of three words or more that the program can print, by file and line."""
+    root = OUT.parents[2]
+    found = (
+        (f"{path.relative_to(root)}:{node.lineno}", _text(node))
+        for path in sorted((root / "monitor").rglob("*.py"))
+        for node in _text_nodes(ast.parse(path.read_text(encoding="utf-8")))
+    )
+    return {where: text for where, text in found if len(text.split()) >= SENTENCE}
+
+
+def _text_nodes(node: ast.AST) -> Iterator[ast.expr]:
+    """Find the texts that are neither docstrings nor lines of the log."""
+    match node:
+        case (
+            ast.Expr(value=ast.Constant())
+            | ast.Call(func=ast.Attribute(value=ast.Name(id="log")))
+        ):
+            return
+        case ast.Constant(value=str()) | ast.JoinedStr():
+            yield node
+        case _:
+            for child in ast.iter_child_nodes(node):
+                yield from _text_nodes(child)
+
+
+def _text(node: ast.expr) -> str:
+    """Return a text with the expressions of its fields in braces."""
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    texts = (
+        f"{{{ast.unparse(part.value)}}}" if isinstance(part, ast.FormattedValue) else str(part.value)
+        for part in parts
+        if isinstance(part, ast.FormattedValue | ast.Constant)
+    )
+    return " ".join("".join(texts).split())
+
+
 if __name__ == "__main__":
+    if "--messages" in sys.argv:
+        sys.stdout.writelines(f"{where} {text}\n" for where, text in messages().items())
+        sys.exit()
     OUT.write_text(page(OUT.read_text(encoding="utf-8")), encoding="utf-8")

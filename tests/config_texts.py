@@ -83,7 +83,7 @@ lag: 6h => lag: 99999999999d
 max_labels: 2000 => max_labels: 2.5
     14, monitors[mail-travel].sample.max_labels: it should be a valid integer or 'all', found 2.5
 max_labels: 2000 => max_labels: <nothing>
-    14, monitors[mail-travel].sample.max_labels: it should be a valid integer or 'all', found nothing; write a value or leave the line out
+    14, monitors[mail-travel].sample.max_labels: it should be a valid integer or 'all', found nothing; write a value or remove the line
 kind: files => kind: file
     15, monitors[mail-travel].labeling.kind: 'file' is not known; did you mean files? (installed are <labelers>)
 late_labels: 90d => gold: {tp: 9, fn: 1, tn: 9, fp: 1}

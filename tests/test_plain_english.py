@@ -6,6 +6,8 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
+from tests.pages import generator
+
 MONITOR = Path(__file__).parents[1] / "monitor"
 
 AVOIDED = {
@@ -22,6 +24,14 @@ UNCLEAR = re.compile(
     re.MULTILINE,
 )
 """Phrases of docstrings that a reader has to read twice."""
+
+UNIDIOMATIC = re.compile(
+    r"\b(so many|anew|by now|says nothing|as ever|in vain|no end is to be)\b(?! that)"
+    r"|\b(leave|leaves) (it|them) out\b|\bwhat (was|is) (wrong|odd|asked) stands\b"
+    r"|\b(was|were) to be (expected|had|seen|found)\b|\bwritten (alike|otherwise)\b"
+    r"|\b(others|other) than before\b|\bthose there (are|were)\b|\btells nothing\b"
+)
+"""Phrases of messages that a native engineer would not say to a colleague."""
 
 MOST_NAMES, MOST_CLASSES, MOST_DOCSTRINGS = 52, 0, 22
 """What remains today. Lower these numbers when you rename or reword; never raise them."""
@@ -76,3 +86,16 @@ def test_no_more_docstrings_are_hard_to_read():
     unclear = [text.splitlines()[0] for text in texts if UNCLEAR.search(text)]
 
     assert len(unclear) <= MOST_DOCSTRINGS, unclear[:40]
+
+
+def test_no_message_has_a_phrase_that_nobody_says():
+    messages = generator("generate_notices")["messages"]()
+
+    unidiomatic = {
+        where: text
+        for where, text in messages.items()
+        if UNIDIOMATIC.search(text) and not text.startswith("<!--")  # a mark in stored texts
+    }
+
+    assert len(messages) > 1000
+    assert unidiomatic == {}

@@ -213,7 +213,7 @@ def _of_another_type(errors: list[ErrorDetails]) -> str:
 def _hint(code: str, value: object) -> str:
     match code, value:
         case _, None:
-            return "; write a value or leave the line out"
+            return "; write a value or remove the line"
         case "string_type", bool() | int() | float():
             return "; put it in quotes"
         case "int_from_float", float() if 0 < value < 1:

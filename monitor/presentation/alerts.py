@@ -106,18 +106,18 @@ def early_text(answered: int, planned: int, unsettled: int = 0) -> str:
     """Describe how far a round was when it fired an alert before its end.
 
     >>> early_text(100, 200, 12)
-    'alarm inside the open round, after 100 of 200 labels, without 12 that may be corrected yet'
+    'alert before the round closed, after 100 of 200 labels, without 12 that may be corrected yet'
     """
     without = f", without {unsettled} that may be corrected yet" if unsettled else ""
-    return f"alarm inside the open round, after {answered} of {planned} labels{without}"
+    return f"alert before the round closed, after {answered} of {planned} labels{without}"
 
 
 def early_sentence(alert: StoredAlert, answered: int, planned: int, unsettled: int = 0) -> str:
     """Return the sentence that an open round does not keep a limit by its first answers."""
     when = early_text(answered, planned, unsettled)
     return (
-        f"{alert.monitor}: {broken_limit(alert)}: {when}. No answer that is still missing can take "
-        f"it back, and the estimate follows when the round closes. {capital(fired(alert))}."
+        f"{alert.monitor}: {broken_limit(alert)}: {when}. No missing answer can reverse it; the "
+        f"estimate follows when the round closes. {capital(fired(alert))}."
     )
 
 
@@ -161,7 +161,7 @@ def _upcoming(alert: Limited, recovery: RecoveryRow) -> str:
     if recovery.level is None or alert.metric in JUDGE_METRICS:
         return ""
     if not keeps(alert.side, alert.limit, recovery.level):
-        return f"; no end is to be expected while {alert.metric} stays there"
+        return f"; no end is expected while {alert.metric} stays there"
     if recovery.within is None:
         return (
             f"; if {alert.metric} stays there, that may well take more than {recovery.at_most} "
@@ -191,8 +191,8 @@ def forgotten_sentence(alert: AlertRow, *, monitor: str) -> str:
     """Return the sentence that the store was restored to a time before an alert."""
     return (
         f"{monitor}: {_alert_of_round(alert)} ends here, because the store was restored from a "
-        "backup that does not know it. This does not mean that anything got better: the rounds "
-        "since are done again, and a new alert fires if their labels still say so."
+        "backup without it. This is no sign of recovery: later rounds run again, and a new "
+        "alert fires if their labels still show a breach."
     )
 
 
@@ -216,13 +216,13 @@ def remedies(metrics: Iterable[str]) -> list[str]:
     if False in is_of_judge:
         sentences.append(
             "If they are right, fix what feeds the classifier, move its threshold or retrain it; "
-            "the alert ends by itself once the labels of later rounds show it, and pr-monitor "
-            "status says how far that is."
+            "the alert ends by itself once later labels show that the metric recovered, and "
+            "pr-monitor status shows the progress."
         )
     if True in is_of_judge:
         sentences.append(
-            "A judge that has become worse makes labels dearer and no estimate wrong: look whether "
-            "its model or its prompt changed, and then give it another judge.version."
+            "A worse judge costs more labels but makes no estimate wrong: check whether its model "
+            "or prompt changed, and if so set a new judge.version."
         )
     return sentences
 
@@ -257,16 +257,15 @@ def alert_cause(alert: Limited, report: RoundReport) -> str | None:
     """Explain why the metric of an alert changed, without a full stop; None if unknown."""
     if alert.metric in JUDGE_METRICS:
         return (
-            "the classifier's estimates do not rest on the judge: the judge, or the items, are not "
-            "what they were"
+            "the classifier's estimates do not depend on the judge: the judge or the items have "
+            "changed"
         )
     change = None if report.cause is None else report.cause.changes.get(alert.metric)
     is_low = alert.side == "at_least"
     sentences = [] if change is None else [_near_alert(change) if is_low else change.sentence]
     if alert.metric == "recall" and is_low:
         sentences.append(
-            "how common positives are does not change recall: the classifier, or what it is fed, "
-            "is not what it was"
+            "prevalence does not change recall: the classifier or its input has changed"
         )
     return "; ".join(sentences) or None
 
@@ -378,8 +377,8 @@ def _near_alert(change: MetricChange) -> str:
     if not change.is_noise:
         return change.sentence
     return (
-        f"it did not fall just now: {change.sentence}. What is wrong began earlier or grows "
-        "slowly, and the alert rests on all these rounds together"
+        f"this is not a sudden fall: {change.sentence}. The problem began earlier or grows slowly; "
+        "the alert combines all these rounds"
     )
 
 

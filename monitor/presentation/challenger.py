@@ -29,8 +29,8 @@ NOT_READ = "its decisions could not be read when the round was drawn"
 NO_DECISIONS = "its source has no decisions of challengers"
 FEW_LABELS = "too few labels, or none of what it flags is among them"
 ONE_ANALYSIS = (
-    "each interval holds for one look: who looks every round and stops at the first that leaves "
-    "out 0 errs more often"
+    "each interval is valid for a single look: stopping at the first round whose interval excludes "
+    "0 is wrong more often"
 )
 
 

@@ -84,8 +84,8 @@ def remark_lines(report: ClassReport) -> list[str]:
             )
         if row.few_labels:
             lines.append(
-                f"macro {row.metric}: few labels decide that of {_names(row.few_labels)}, so the "
-                "interval may hold the truth less often than it says"
+                f"macro {row.metric}: few labels decide {_names(row.few_labels)}, so the "
+                "interval may cover the truth less often than stated"
             )
     return lines
 
@@ -94,7 +94,7 @@ def _changed_line(new: Sequence[str], removed: Sequence[str]) -> str:
     changes = [
         f"{what} {_names(which)}" for what, which in (("new", new), ("gone", removed)) if which
     ]
-    return f"averages are over other classes than in the window before: {', '.join(changes)}"
+    return f"the classes are not those of the window before: {', '.join(changes)}"
 
 
 def waiting_line(slot: datetime, classes: Sequence[str], total: int) -> str:

@@ -28,7 +28,7 @@ def waiting_sentence(waiting: WaitingSink) -> str:
     verb = "waits" if waiting.rounds == 1 else "wait"
     sink = "MLflow" if waiting.sink == MLFLOW else waiting.sink
     why = "" if waiting.last_error is None else f": {waiting.last_error}"
-    tried = f", tried {waiting.tries} times in vain" if waiting.dead and waiting.tries else ""
+    tried = f", failed {plural(waiting.tries, 'time')}" if waiting.dead and waiting.tries else ""
     next_try = minute_text(waiting.next_try) if waiting.dead else f"{waiting.next_try:%H:%M}"
     return (
         f"{plural(waiting.rounds, 'round')} {verb} for {sink} since "
@@ -55,8 +55,8 @@ def aside_sentence(monitor: str, number: int, sink: str, attempts: int, error: s
 def dead_to_do(sink: str) -> str:
     """Describe what helps a dead letter."""
     return (
-        f"pr-monitor effects lists what waits. Once it is fixed, all goes on by itself, at once "
-        f"with: pr-monitor effects retry --sink {sink}"
+        "pr-monitor effects lists what waits. Once it is fixed, deliveries resume by themselves, "
+        f"or at once with: pr-monitor effects retry --sink {sink}"
     )
 
 
@@ -67,7 +67,7 @@ def dead_line(waiting: WaitingSink) -> str:
 
 def recovered_sentence(sink: str) -> str:
     """Return the sentence that a sink takes everything again."""
-    return f"Nothing is held up at {sink_name(sink)} any more."
+    return f"{sink_name(sink)} receives everything again."
 
 
 def no_hook_reason(sink: str) -> str:
@@ -100,9 +100,9 @@ def broken_handler_reason(sink: str, kind: str, error: Exception) -> str:
 def crash_looping_reason(sink: str, kind: str, *, attempts: int) -> str:
     """State that no process came back from ``attempts`` deliveries of an effect in a row."""
     return (
-        f"{sink} is not asked to take {kind}: {attempts} times or more, each time with nothing "
-        f"else to do, {INTERRUPTED}. The system's log may say why (memory?); it is tried again, "
-        "more and more rarely"
+        f"{kind} for {sink} is on hold: in {attempts} attempts or more, each by itself, "
+        f"{INTERRUPTED}. The system's log may have the reason (memory?); it is retried less and "
+        "less often"
     )
 
 

@@ -93,7 +93,7 @@ def answered_at_random_text(missing: int, rounds: int = 1, what: str = "these in
     """
     which = "the round" if rounds == 1 else f"{rounds} rounds"
     answers = f"1 answer of {which} is" if missing == 1 else f"{missing:,} answers of {which} are"
-    return f"{answers} missing: {what} take the answered items for a random part of all"
+    return f"{answers} missing: {what} assume that the answered items are a random part of all"
 
 
 def worst_case_text(rows: Iterable[EstimateRow], answers: AnswersRow | None) -> str | None:
@@ -177,7 +177,7 @@ def caution_lines(cautions: Iterable[tuple[str, str | None]]) -> list[str]:
 LATER_NEGATIVE = "an item without a row is not negative (labeling.missing_means)"
 """Why a column's early labels give no number: both answers may come late, and not alike."""
 
-OTHER_PACE = "labels do not come as in earlier rounds"
+OTHER_PACE = "labels arrive differently than in earlier rounds"
 FASTER = "more labels have come than earlier rounds had at this age"
 
 

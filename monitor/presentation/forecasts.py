@@ -89,9 +89,9 @@ def plausible_text(plausible: PlausibleScores, assured: Mapping[str, float]) -> 
     ]
     shares = f"{', '.join(spans)}; " if spans else ""
     return (
-        "This takes the scores for probabilities, which no label has tested. With scores off by "
-        f"{SHIFT:g} log odds either way, {STRETCH:g} times too sure or unsure, or of no use within "
-        f"a class: {shares}{low:,} to {high:,} labels are needed."
+        "This assumes that the scores are probabilities, which no label has tested. With scores "
+        f"off by {SHIFT:g} log odds either way, {STRETCH:g} times too sure or unsure, or of no use "
+        f"within a class: {shares}{low:,} to {high:,} labels are needed."
     )
 
 

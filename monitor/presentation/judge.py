@@ -23,7 +23,7 @@ _RATES = {
 
 def no_verdicts_sentence(fault: str) -> str:
     """Return the sentence that a window was drawn without its judge, and why."""
-    return f"the judge has no verdicts, and labels are spent as without one: {fault}"
+    return f"the judge has no verdicts, so items are drawn as without a judge: {fault}"
 
 
 def unjudged_sentence(missing: int, size: int) -> str:
@@ -85,8 +85,8 @@ def judge_moved_sentence(yes: int, expected: int) -> str:
     """Return the sentence that a judge says yes more often, or more seldom, than it did."""
     return (
         f"the judge says yes to {yes:,} of the items that it judged, where its verdicts in earlier "
-        f"rounds would lead to {expected:,}: did the judge change, or the items? Estimates stay "
-        "right, but need more labels until its rates are known again"
+        f"rounds predict {expected:,}: did the judge or the items change? Estimates stay valid, "
+        "but need more labels until its new rates are known"
     )
 
 

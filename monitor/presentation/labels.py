@@ -28,8 +28,8 @@ def same_person_reason(annotator: str) -> str:
 def half_labeled_sentence(answered: int, planned: int, end: datetime) -> str:
     """State that a round waits for the labeler of its flagged items, and until when."""
     return (
-        f"{answered} of {planned} items have a label, and no flagged one: is what labels these "
-        f"there? The round waits until {minute_text(end)} UTC, then it is abandoned"
+        f"{answered} of {planned} items have a label, none of them flagged: is the labeler of "
+        f"flagged items running? The round waits until {minute_text(end)} UTC, then it is abandoned"
     )
 
 
@@ -60,7 +60,7 @@ def inverted_classes_sentence(flagged: tuple[int, int], passed: tuple[int, int])
     )
     return (
         f"{shares} are positive, so flagged items are positive less often: do the labels "
-        "(labeling.positive), or what is flagged, mean the other class?"
+        "(labeling.positive) or the flags mean the opposite class?"
     )
 
 
@@ -91,8 +91,8 @@ def older_labels_sentence(older: int, labels: int, example: tuple[str, datetime,
     return (
         f"{older} of {labels} labels became known (labeling.time) before their prediction, such as "
         f"that of {item!r}: known {minute_text(labeled_at)}, predicted {minute_text(predicted_at)} "
-        "UTC. A label of an earlier prediction by the same id tells nothing of this one: make ids "
-        "unique to a prediction, unless these labels are facts that do not change"
+        "UTC. A label of an earlier prediction with the same id does not apply to this one: make "
+        "ids unique to a prediction, unless these labels never change"
     )
 
 
@@ -102,14 +102,15 @@ def near_misses_sentence(near: Sequence[NearMiss], *, items: int, refused: bool)
     differs = ", ".join(f"{count} but for {what}" for what, count in counts.items())
     example = min(near)
     way_out = (
-        ". With missing_means: negative these items would be negative. Write ids alike on both "
-        "sides; if these rows are of other items, set labeling.similar_ids: accept"
+        ". With missing_means: negative these items would be negative. Write ids the same way "
+        "on both sides; if these rows are of other items, set labeling.similar_ids: accept"
         if refused
-        else "; these labels are not taken, so write ids alike on both sides"
+        else "; these labels are not taken, so write ids the same way on both sides"
     )
     return (
-        f"{counts.total()} of {items} items have a label only by an id that is written otherwise "
-        f"({differs}): the prediction has {example.item!r}, the truth {example.form!r}{way_out}"
+        f"{counts.total()} of {items} items have a label only under an id that is written "
+        f"differently ({differs}): the prediction has {example.item!r}, the truth "
+        f"{example.form!r}{way_out}"
     )
 
 

@@ -9,7 +9,7 @@ from monitor.presentation.numbers import minute_text
 
 DUE = "due"
 BACKFILLED = "backfill"
-REQUESTED = "asked for by hand"
+REQUESTED = "requested by hand"
 NOTHING_REMAINS = "its window is already covered by rounds of an earlier schedule"
 """Why a due slot is recorded as skipped when its window is empty."""
 NOTHING_TO_SEE = f"is skipped: {NOTHING_REMAINS}"
@@ -128,6 +128,6 @@ def stays_text(state: RoundState, *, answers: int) -> str:
         return f"is {state}; it stays as it is"
     items = "1 item has" if answers == 1 else f"{answers} items have"
     return (
-        f"was {state}, and {items} an answer that was taken; it stays as it is, since doing it "
-        "again would throw the answers away"
+        f"was {state}, and {items} an answer that was taken; it stays as it is, since a new "
+        "draw would discard the answers"
     )

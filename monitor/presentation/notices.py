@@ -12,8 +12,8 @@ def disagreement_sentence(row: AgreementRow, alpha: float) -> str:
     """Return the sentence that people agree too little to conclude from their labels."""
     return (
         f"people label {row.disagreed} of {row.items} items differently (alpha "
-        f"{alpha:.2f}; from 0.80 on labels are good to rely on, under 0.67 they are not): look "
-        "at the instructions they are given, and at the items from labels export --disputed"
+        f"{alpha:.2f}; 0.80 or more is reliable, under 0.67 is not): check their instructions, and "
+        "the items from labels export --disputed"
     )
 
 
@@ -35,8 +35,9 @@ def group_sizes_sentence(name: str, gap: float) -> str:
     return (
         f"{name} items of large groups (source.columns.group) are positive {more} often: with one "
         f"vote for each group the rate is {points:.1f} points {'higher' if gap > 0 else 'lower'}; "
-        "alerts take large and small groups as alike and may be false or late, so compare the "
-        "interval with the limit, and watch large groups in a monitor of their own (source.where)"
+        "alerts assume that large and small groups are alike, so they may be false or late: "
+        "compare the interval with the limit, and watch large groups in a monitor of their own "
+        "(source.where)"
     )
 
 

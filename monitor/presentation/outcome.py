@@ -88,8 +88,8 @@ def to_do_sentences(report: RoundReport) -> list[str]:
         ]
     elif report.status is Status.ATTENTION:
         sentences = [
-            "See below what needs a look. pr-monitor check says what the newest predictions look "
-            "like; fix the config or what feeds the classifier, if one of them is wrong.",
+            "See below what needs a look. pr-monitor check describes the newest predictions; if "
+            "the config or the classifier's input is wrong, fix it.",
             *_proposal_cautions(report),
         ]
     elif report.proposed_limits:
@@ -112,10 +112,10 @@ def _watching(report: RoundReport) -> str:
     """State that no alert is open, without calling a metric beyond its limit nothing to do."""
     if any(each.state is LimitState.BEYOND for each in comparisons_of(report)):
         return (
-            "Look at the wrong predictions of this round: a metric is beyond its limit. The alert "
-            "fires once later rounds give enough evidence; nothing has to be done for that."
+            "Look at the wrong predictions of this round: a metric is beyond its limit. An alert "
+            "fires by itself once later rounds give enough evidence."
         )
-    return "Nothing: the next round watches on."
+    return "Nothing: monitoring continues with the next round."
 
 
 def _proposal_cautions(report: RoundReport) -> list[str]:
@@ -159,7 +159,7 @@ def _current(report: RoundReport) -> str:
         f"{_texts(row.metric)} {bound_sign(row.side, row.limit)}" for row in report.evidence
     )
     if report.status is Status.LEARNING:
-        return f"Still learning: nothing speaks of the limits {limits} yet"
+        return f"Still learning: no evidence on the limits {limits} yet"
     comparisons = comparisons_of(report)
     if beyond := beyond_texts(comparisons):
         return capital("; ".join(beyond))
@@ -303,7 +303,7 @@ def _estimated(report: RoundReport) -> str:
 def _pooled(report: RoundReport) -> str:
     rounds = len(report.timeline)
     if rounds <= 1:
-        return "No earlier round is there to be pooled with this one."
+        return "There is no earlier round to pool with this one."
     text = (
         "“With earlier rounds” pools the rounds of the same model and threshold, each class only "
         "as far back as it seems unchanged"

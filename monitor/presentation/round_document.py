@@ -75,8 +75,8 @@ _COLUMNS = {
 _FIRST = ("precision", "recall", "f1")
 
 _BANDS_OF_CELLS = (
-    "labels are drawn from score cells, finer than these bands and at rates of their own: "
-    "positive / labeled is not a band's rate"
+    "labels are drawn from score cells, which are finer than these bands, so positive / labeled "
+    "is not a band's rate"
 )
 
 
@@ -317,10 +317,10 @@ def _evidence(report: RoundReport) -> list[str]:
     if report.evidence and report.recurring:
         lines.append(recurring_text(report.recurring, sum(row.planned for row in report.strata)))
     if not report.evidence:
-        lines.append("no limit is set, so there is nothing to find evidence against")
+        lines.append("no limit is set, so there is no evidence to gather")
     if report.proposed_limits:
         limits = limits_text(report.proposed_limits)
-        lines.append(f"proposed limits, in force once they stand in the config: {limits}")
+        lines.append(f"proposed limits, in force once they are in the config: {limits}")
         lines += proposal_cautions(report.proposed_limits, report.proposed_unlabeled)
     return lines
 

@@ -99,17 +99,17 @@ def unusual_sentence(monitor: str, number: int, notice: str) -> str:
 def attention_to_do(monitor: str, number: int) -> str:
     """Describe what helps a round that needs a look and goes on."""
     return (
-        f"The round goes on, and alerts fire as ever. pr-monitor check says what the newest "
-        f"predictions look like, {show_command(monitor, number)} what was "
-        "counted. Fix the config or what feeds the classifier, if one of them is wrong."
+        f"The round continues, and alerts fire as usual. pr-monitor check describes the newest "
+        f"predictions, {show_command(monitor, number)} what was "
+        "counted. If the config or the classifier's input is wrong, fix it."
     )
 
 
 def undrawn_to_do(monitor: str, slot: datetime) -> str:
     """Describe what helps a round that was given up before it was drawn."""
     return (
-        f"{_until(monitor)} Fix that, see with pr-monitor check that a round can be drawn, and run "
-        f"this one again: {run_command(monitor, slot)}"
+        f"{_until(monitor)} Fix that, check with pr-monitor check that a round can be drawn, and "
+        f"run this one again: {run_command(monitor, slot)}"
     )
 
 
@@ -117,13 +117,13 @@ def unlabeled_to_do(monitor: str, number: int, *, by_column: bool) -> str:
     """Report what helps a round of which only labels were missing, from people or from a column."""
     if by_column:
         return (
-            f"{_until(monitor)} See with pr-monitor check whether the ids of the labels are those "
-            f"of the predictions; if labels only come later than labeling.matures says, make it "
-            f"longer. What came stands in {show_command(monitor, number)}."
+            f"{_until(monitor)} Check with pr-monitor check whether labels and predictions have "
+            "the same ids; if labels come later than labeling.matures, increase it. The labels so "
+            f"far are in {show_command(monitor, number)}."
         )
     return (
-        f"{_until(monitor)} See that people get the tasks of the next round and answer them in "
-        f"time; a longer labeling.deadline in the config gives them more. What came stands in "
+        f"{_until(monitor)} Make sure that people get the tasks of the next round and answer in "
+        f"time, or extend labeling.deadline. The answers so far are in "
         f"{show_command(monitor, number)}."
     )
 

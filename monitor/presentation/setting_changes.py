@@ -13,16 +13,14 @@ _FIRST = {
     Begins.SCHEDULE: "is the first by another schedule",
 }
 _STARTS = {
-    HistoryStart.KNOWN: (
-        "the next round goes on with the history that it had with these settings before"
-    ),
+    HistoryStart.KNOWN: "the next round continues the history that it had with these settings",
     HistoryStart.REBINNED: (
         "the next round begins a new history, which starts from the labels so far, counted by the "
         "new strata"
     ),
     HistoryStart.NOTHING: (
         "the next round begins a new history: estimates with earlier rounds start again; evidence "
-        "gathered so far stays, as do open alerts"
+        "and open alerts stay"
     ),
 }
 

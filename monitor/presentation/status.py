@@ -69,8 +69,8 @@ def learning_lines(rounds_remaining: int, proposed: Mapping[str, float]) -> list
     """Describe when limits are proposed, or which are."""
     wait = f"limits are proposed after {plural(rounds_remaining, 'more round')}"
     limits = (
-        "proposed limits, up to 0.05 under the last rounds' low end, to accept in the config: "
-        f"limits: {limits_text(proposed)}"
+        "proposed limits, up to 0.05 below the low ends of the last rounds, to accept in the "
+        f"config: limits: {limits_text(proposed)}"
     )
     return [*([wait] if rounds_remaining else []), *([limits] if proposed else [])]
 
@@ -106,7 +106,7 @@ def unanswered_line(number: int, remaining: timedelta) -> str:
     """Return the sentence that a round without any answer ends soon."""
     return (
         f"round {number} has no answer and ends in {span_text(remaining)} without an estimate, "
-        "unless some come"
+        "unless answers arrive"
     )
 
 
@@ -208,7 +208,7 @@ def attention_text(attention: Attention) -> str:
     if attention.matter is AttentionCause.NOT_ESTIMABLE:
         what = f"{attention.metric} is {NOT_ESTIMABLE}: {what}"
     elif attention.matter is AttentionCause.UNANSWERED:
-        what = "it has no answer, and more than half of the time for labels is over"
+        what = "it has no answer, and more than half of its labeling time is over"
     return f"round {attention.round}: {what}"
 
 
@@ -218,7 +218,7 @@ def removed_sentence(
     """Report what is open of a monitor that the config does not have, and what becomes of that."""
     open_alerts = [f"an alert on {alert.metric} ({alert.id[:8]})" for alert in alerts]
     open_rounds = [f"round {number}" for number in rounds]
-    parts = ["Nothing watches it, unless another config on this store has it"]
+    parts = ["It is not monitored, unless another config on this store has it"]
     if open_rounds:
         parts.append("rounds go on when the config has it again")
     if open_alerts:

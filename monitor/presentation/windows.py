@@ -40,7 +40,7 @@ def changed_sentence(removed: int, drawn: int) -> str:
     """Return the sentence that predictions were replaced while a round was drawn from them."""
     return (
         f"{removed} of {drawn} items left the predictions while the round was drawn, so their "
-        "files changed; it is drawn again at the next look"
+        "files changed; it is drawn again in the next pass"
     )
 
 
@@ -68,7 +68,7 @@ def majority_flagged_sentence(flagged: int, size: int, *, has_threshold: bool) -
 
 _LOG_SAMPLING = (
     "if the log keeps only a sample of them, give source.kept_with, such as {flagged: 1, passed: "
-    "0.1}, or recall is far off; if it keeps all, source.kept_with: 1 says so"
+    "0.1}, otherwise recall is far off; if it keeps all, set source.kept_with: 1"
 )
 
 
@@ -106,7 +106,7 @@ def large_items_sentence(share: float, labels: int, stratum: str) -> str:
 def held_back_sentence(monitor: str, number: int) -> str:
     """Describe where the fault of a window is shown, for those who may not see its rows."""
     return (
-        "the predictions could not be used as they are; what was wrong stands in "
+        "the predictions could not be used as they are; the reason is in "
         f"{show_command(monitor, number)}"
     )
 
@@ -136,8 +136,8 @@ def _end_of(window: Window, newest: datetime) -> str:
 def few_rows_sentence(frame: Frame, window: Window, usual: float) -> str:
     """Return the sentence that a window holds fewer rows than is usual."""
     return (
-        f"{frame.rows} predictions from {window}, where {usual:.0f} are usual in windows "
-        "like it (are all of them there?)"
+        f"{frame.rows} predictions from {window}, where {usual:.0f} are usual in similar "
+        "windows (are predictions missing?)"
     )
 
 
@@ -145,8 +145,8 @@ def old_rows_sentence(window: Window, newest: datetime, gap: timedelta, longest:
     """State that a window's newest row is older than is usual; ``longest`` is the most before."""
     before_end, most = span_text(gap), span_text(longest)
     return (
-        f"the newest prediction from {window} is of {minute_text(newest)}, {before_end} before its "
-        f"end, where {most} was the most in windows like it (are all of them there?)"
+        f"the newest prediction of {window} is from {minute_text(newest)}, {before_end} before "
+        f"the window ends, at most {most} in similar windows (are predictions missing?)"
     )
 
 
@@ -160,9 +160,9 @@ def lost_traffic_sentence(
     )
     more = len(lost) - _MOST_LOST
     return (
-        f"the window {window} holds fewer predictions than the {windows} like it before: {counts}"
-        f"{f'; and {more} more segments' if more > 0 else ''} (is part of the traffic missing? "
-        "metrics are of what is there)"
+        f"the window {window} holds fewer predictions than the {windows} similar ones before: "
+        f"{counts}{f'; and {more} more segments' if more > 0 else ''} (is part of the traffic "
+        "missing? metrics describe only what is there)"
     )
 
 
@@ -173,7 +173,8 @@ def flagged_sentence(flagged: int, size: int, usual: UsualRate) -> str:
 
 def one_class_sentence(flagged: int, size: int, usual: UsualRate | None) -> str:
     """Return the sentence that nothing or everything is flagged."""
-    return f"{'everything' if flagged else 'nothing'} of {size} items is flagged{_before(usual)}"
+    which = f"all {size}" if flagged else f"none of the {size}"
+    return f"{which} items are flagged{_before(usual)}"
 
 
 def released_sentence(released: int, size: int, expected: float) -> str:

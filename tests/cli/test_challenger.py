@@ -19,7 +19,7 @@ def test_show_has_the_round_and_all_rounds_together(bare):
 
     assert shown.line("  this round, 40 labels")
     assert shown.line("  2 rounds together, 80 labels")
-    assert shown.line("each interval holds for one look")
+    assert shown.line("each interval is valid for a single look")
     assert page["pooled"]["rounds"] == 2
     assert [row["metric"] for row in page["alone"]["metrics"]] == ["precision", "recall", "f1"]
 

@@ -99,8 +99,8 @@ def test_check_says_that_another_model_version_begins_a_new_history(closed):
 
     assert (
         "LOOK     source of mail: model version not set -> 7: the next round begins a new history: "
-        "estimates with earlier rounds start again; evidence gathered so far stays, as do open "
-        "alerts"
+        "estimates with earlier rounds start again; evidence and open alerts "
+        "stay"
     ) in warned
 
 

@@ -89,7 +89,7 @@ def test_a_plan_by_scores_says_what_it_assumes_and_what_it_may_come_to(place):
     )
 
     plausible, whole = found["plausible"], " ".join(done.lines)
-    assert "This takes the scores for probabilities, which no label has tested" in whole
+    assert "This assumes that the scores are probabilities, which no label has tested" in whole
     low, high = plausible["needed"]
     assert f"{low:,} to {high:,} labels are needed" in whole
     assert low <= found["needed"] <= high

@@ -190,7 +190,7 @@ def backfilled_without_news(place):
     ("begin", "said"),
     [
         (backfilled, "if labels come as in"),
-        (backfilled_without_news, "labels do not come as in"),
+        (backfilled_without_news, "labels arrive differently than"),
     ],
 )
 def test_a_column_of_times_gives_the_pace_of_rounds_of_the_past_and_shows_that_it_changed(

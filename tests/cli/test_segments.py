@@ -38,7 +38,9 @@ def test_tables_that_take_no_account_of_missing_answers_say_so(bare):
 
     shown, compared = bare.run("show", 1).out, bare.run("compare", 1, "--threshold", 0.6).out
 
-    caution = "of the round are missing: these intervals take the answered items for a random part"
+    caution = (
+        "of the round are missing: these intervals assume that the answered items are a random"
+    )
     assert "answers are missing" in bare.run("status").out
     assert (caution in " ".join(shown.split()), caution in " ".join(compared.split())) == (
         True,

@@ -116,5 +116,5 @@ def test_what_stands_in_a_row_is_not_told_outside_though_the_fault_quotes_it(sce
     [reason] = scene.rows("select reason from rounds where state = 'abandoned'")
     outside = scene.rows(PAYLOADS)
     assert canary in reason["reason"]
-    assert "what was wrong stands in pr-monitor show 4 -m mail" in str(outside)
+    assert "the reason is in pr-monitor show 4 -m mail" in str(outside)
     assert canary not in str(outside)

@@ -292,7 +292,7 @@ def test_without_limits_a_monitor_learns_and_proposes_after_six_rounds(database)
     assert 0.35 < now.proposed_limits["recall"] < 0.55
     report = scene.read(read_report, scene.name, None, None)
     missing = report.proposed_unlabeled
-    caution = f"{missing} answers of 6 rounds are missing: the proposed limits take the answered"
+    caution = f"{missing} answers of 6 rounds are missing: the proposed limits assume that"
     assert missing > 0
     assert caution in "; ".join(now.notes)
     assert caution in " ".join(to_do_sentences(report))

@@ -176,7 +176,7 @@ def test_a_report_says_what_the_classes_rounds_say_and_is_published_once(reporte
     [report] = reported.reports
     scene = reported["news"]
     assert 0 < report.unlabeled == 180 - report.labels
-    said = f"{report.unlabeled} answers of 3 rounds are missing: these intervals take the answered"
+    said = f"{report.unlabeled} answers of 3 rounds are missing: these intervals assume that"
     assert said in "\n".join(report_table(report).lines)
     points = scene.rows(
         "select point from estimates where metric = 'precision' and estimand = 'window' "
@@ -280,8 +280,10 @@ def test_windows_stay_in_step_while_classes_come_and_go_and_say_who_did(block):
         (("finance", "news"), ()),
         ((), ("travel",)),
     ]
-    [line] = [line for line in report_table(block.reports[2]).lines if "other classes" in line]
-    assert line.endswith("than in the window before: gone travel")
+    [line] = [
+        line for line in report_table(block.reports[2]).lines if "the classes are not" in line
+    ]
+    assert line.endswith("those of the window before: gone travel")
     assert block.overview.report == block.reports[2]
 
 

@@ -68,7 +68,7 @@ def states(scene):
 
 
 def test_a_drop_fires_while_its_round_is_open_and_is_told_once(fired):
-    text = f"alarm inside the open round, after {fired.after} of 200 labels"
+    text = f"alert before the round closed, after {fired.after} of 200 labels"
     before, [notice] = fired.round(3), fired.alert_notices("ops")
     page = fired.read(read_page, "mail", 3, None)
 

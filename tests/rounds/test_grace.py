@@ -53,7 +53,7 @@ def test_a_window_without_predictions_is_waited_for_and_drawn_when_they_come(sce
 
 
 def test_a_quarter_of_the_window_after_the_first_look_the_round_is_abandoned_and_told_once(scene):
-    context = scene.context  # of a service that looks more and more rarely
+    context = scene.context  # of a service that looks less and less often
     scene.now = MONDAY + 2 * DAY
     for after in (timedelta(0), WEEK / 4 - timedelta(minutes=1)):
         scene.now = MONDAY + 2 * DAY + after
@@ -194,13 +194,13 @@ SUSPECT = {
     "lost_traffic": (
         week_of_rows(START, count=900, seed=4)[0],
         "900 predictions from 2025-03-17 06:00 to 2025-03-24 06:00 UTC, where 2000 are usual in "
-        "windows like it (are all of them there?)",
+        "similar windows (are predictions missing?)",
     ),
     "old_rows": (
         [row for row in week_of_rows(START, seed=4)[0] if row["time"] < START + WEEK - DAY],
-        "the newest prediction from 2025-03-17 06:00 to 2025-03-24 06:00 UTC is of 2025-03-23 "
-        "05:58, 24 h before its end, where 5 min was the most in windows like it (are all of them "
-        "there?)",
+        "the newest prediction of 2025-03-17 06:00 to 2025-03-24 06:00 UTC is from 2025-03-23 "
+        "05:58, 24 h before the window ends, at most 5 min in similar windows (are predictions "
+        "missing?)",
     ),
 }
 

@@ -331,7 +331,7 @@ def test_a_judge_that_says_yes_more_often_at_equal_scores_is_noticed(two):
 
     [notice] = [row for row in two.report(3)["notices"] if row["kind"] == "judge"]
     assert notice["value"] > 1.2
-    assert "Estimates stay right" in notice["sentence"]
+    assert "Estimates stay valid" in notice["sentence"]
 
 
 def test_items_without_a_score_are_not_taken_for_items_without_a_verdict(database):
@@ -379,9 +379,9 @@ def test_a_limit_on_the_judge_raises_an_alert_of_its_own_and_none_on_the_classif
     [notice] = scene.alert_notices()
     assert "judge_tpr is under its limit 0.7: 0.4" in notice["sentence"]
     assert (
-        "in this round. The classifier's estimates do not rest on the judge" in notice["sentence"]
+        "in this round. The classifier's estimates do not depend on the judge" in notice["sentence"]
     )
-    assert "give it another judge.version" in notice["to_do"]
+    assert "set a new judge.version" in notice["to_do"]
     sentence = recovery_sentence(
         AlertRow.model_validate(alert), RecoveryRow.model_validate(alert["recovery"])
     )

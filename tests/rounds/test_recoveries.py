@@ -116,13 +116,13 @@ def recovery(**changes):
         (
             {"level": 0.7, "evidence": 0.0004, "within": None},
             "precision is 0.70 with earlier rounds, under its limit 0.76. Evidence of recovery is "
-            "under 0.01 after 3 later rounds, and 20 ends the alert; no end is to be expected "
+            "under 0.01 after 3 later rounds, and 20 ends the alert; no end is expected "
             "while precision stays there.",
         ),
         (
             {"level": 0.7, "rounds": 0, "evidence": 0.0, "within": None},
             "precision is 0.70 with earlier rounds, under its limit 0.76. Evidence of recovery "
-            "comes from rounds after the one that fired, and 20 ends the alert; no end is to be "
+            "comes from rounds after the one that fired, and 20 ends the alert; no end is "
             "expected while precision stays there.",
         ),
         (

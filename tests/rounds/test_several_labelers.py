@@ -142,7 +142,7 @@ def test_a_labeler_keeps_its_items_when_the_list_is_turned_round(scene):
 def test_what_was_said_of_passed_items_is_kept_while_the_labels_of_flagged_ones_are_late(scene):
     scene.answer_by(scene.people)
     scene.now += timedelta(days=6)  # the deadline is over
-    with pytest.raises(LabelsRefused, match="no flagged one: is what labels these there"):
+    with pytest.raises(LabelsRefused, match="is the labeler of flagged items running"):
         scene.run()
 
     scene.answer_by(scene.free)

@@ -30,7 +30,7 @@ def test_an_alert_on_recall_says_that_prevalence_is_not_its_cause():
 
     text = describe(make_report(11, alerts=[recall]))
 
-    assert "**Against earlier rounds:** How common positives are does not change recall" in text
+    assert "**Against earlier rounds:** Prevalence does not change recall" in text
 
 
 def test_a_description_that_is_too_long_loses_its_last_tables_and_says_so():
@@ -132,7 +132,7 @@ def test_partial_rounds_corrections_and_proposals_are_said():
 
     assert "partial: too many answers are missing" in text
     assert "version 3: corrected by later labels" in text
-    assert "in force once they stand in the config: {precision: 0.8123}" in text
+    assert "in force once they are in the config: {precision: 0.8123}" in text
 
 
 def test_what_is_not_finite_is_no_metric():

@@ -17,7 +17,7 @@ ANSWERS = {
     "Which limit does it break?": (HERE, r"Recall 0\.\d+ \(limit 0\.8\)"),
     "How sure is that?": (NOTE, r"ecall (is )?0\.\d+ \(0\.\d+ to 0\.\d+\)"),
     "What shall I do?": (NOTE, "If labels are wrong, correct them"),
-    "What changed?": (NOTE, "the classifier, or what it is fed, is not what it was"),
+    "What changed?": (NOTE, "the classifier or its input has changed"),
     "How many labels is that from?": (NOTE, r"flagged and \d+ labeled"),
     "Can I trust it?": (NOTE, "at most one false alarm in 52 rounds"),
     "What comes next?": (NOTE, "20 ends the alert"),

@@ -349,5 +349,6 @@ def _unjoined(join: _Join) -> str:
     )
     return (
         f"{_share(join.all)} items from {join.window} have a label: predictions have ids such as "
-        f"{predicted}, the truth such as {labeled}; are they written alike, and of the same items?"
+        f"{predicted}, the truth such as {labeled}; do both write ids the same way, and for the "
+        "same items?"
     )

@@ -106,7 +106,7 @@ def open_due(context: MonitorContext) -> None:
 def due_slots(connection: Connection, context: MonitorContext, now: datetime) -> list[datetime]:
     """Consecutive slots that have to be run or recorded, of which some may have a round already.
 
-    They are counted from the newest scheduled round: one asked for by hand, or filled in, says
+    They are counted from the newest scheduled round: one requested by hand, or filled in, says
     nothing about the slots around it. A clock set back to before the first round finds nothing due.
     """
     schedule = context.settings.round.schedule

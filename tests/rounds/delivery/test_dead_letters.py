@@ -220,7 +220,7 @@ def test_a_delivery_that_a_fault_of_this_program_ends_steps_aside_and_other_roun
 
     assert early == []
     assert late == ["point-1", "run-2"]
-    assert 5 <= asked <= 14  # more and more rarely
+    assert 5 <= asked <= 14  # less and less often
     assert mlflow.got == ["point-1", "run-2", "run-1", "run-1-corrected"]
     assert world.sinks["ops"].events() == ["delivery.dead", "delivery.recovered"]
     dead, _ = world.sinks["ops"].payloads
@@ -306,7 +306,7 @@ def test_status_says_what_since_when_why_and_what_to_do(database):
     [problem] = [problem for problem in found.problems if "ops" in problem]
     assert (waiting.dead, found.status) == (True, "stale")
     assert problem.startswith(
-        "1 round waits for ops since 2025-03-03 06:00, tried 3 times in vain, next try 2025-03-03 "
+        "1 round waits for ops since 2025-03-03 06:00, failed 3 times, next try 2025-03-03 "
     )
     assert ": hook ops: it answered 404. pr-monitor effects lists what waits." in problem
     assert problem.endswith("pr-monitor effects retry --sink ops")

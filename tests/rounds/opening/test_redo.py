@@ -136,8 +136,8 @@ def test_a_round_with_a_label_stays_and_says_why(unlabeled):
 
     assert again.state == "abandoned"
     assert why_it_stays(unlabeled.context, MONDAY) == (
-        "was abandoned, and 1 item has an answer that was taken; it stays as it is, since doing "
-        "it again would throw the answers away"
+        "was abandoned, and 1 item has an answer that was taken; it stays as it is, since a "
+        "new draw would discard the answers"
     )
 
 

@@ -73,8 +73,8 @@ def test_what_is_open_of_a_removed_monitor_is_told_with_what_becomes_of_it(scene
     assert removed.ends_at == scene.now + WEEK + UNWATCHED
     assert removed.sentence == (
         "mail is in the store but not in the config (renamed or removed?), with an alert on "
-        f"precision ({alert.id[:8]}), round 3 open. Nothing watches it, unless another config on "
-        "this store has it; rounds go on when the config has it again; alerts are ended on "
+        f"precision ({alert.id[:8]}), round 3 open. It is not monitored, unless another config "
+        "on this store has it; rounds go on when the config has it again; alerts are ended on "
         "2025-03-25 06:00 UTC."
     )
 

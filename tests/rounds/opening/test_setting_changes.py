@@ -63,8 +63,8 @@ PRAGUE = Schedule(cron="0 6 * * MON", time_zone="Europe/Prague", lag=timedelta(h
         (
             {"threshold": 0.7, "model": "models:/mail/7"},
             "model not set -> models:/mail/7, source.threshold 0.5 -> 0.7: the next round begins a "
-            "new history: estimates with earlier rounds start again; evidence gathered so far "
-            "stays, as do open alerts",
+            "new history: estimates with earlier rounds start again; evidence and open alerts "
+            "stay",
         ),
         (
             {"sample": Sample(max_labels=200, bands=Bands(flagged=2, passed=1))},
@@ -99,7 +99,7 @@ def test_settings_that_a_history_had_before_go_on_with_it(scene):
 
     [told] = ahead(scene)
 
-    assert told.startswith("source.threshold 0.7 -> 0.5: the next round goes on with the history")
+    assert told.startswith("source.threshold 0.7 -> 0.5: the next round continues the history")
 
 
 def test_the_round_that_began_something_says_so(scene):

@@ -44,8 +44,8 @@ def metric(scene):
 @pytest.mark.parametrize(
     ("share", "what"),
     [
-        (0.0, "nothing of 2000 items is flagged; in the last 2 rounds it was"),
-        (0.9999999, "everything of 2000 items is flagged; in the last 2 rounds it was"),
+        (0.0, "none of the 2000 items are flagged; in the last 2 rounds it was"),
+        (0.9999999, "all 2000 items are flagged; in the last 2 rounds it was"),
     ],
 )
 def test_an_odd_flagged_rate_is_told_once_and_the_round_goes_on(scene, share, what):
@@ -188,7 +188,7 @@ def test_labels_that_mature_are_not_missed_before(database):
 
     assert (early, late.status) == ("learning", "attention")
     assert late.concerns == [
-        "round 1: it has no answer, and more than half of the time for labels is over"
+        "round 1: it has no answer, and more than half of its labeling time is over"
     ]
 
 
@@ -273,8 +273,8 @@ def waiting(database):
 
 
 def test_a_round_without_any_answer_is_told_the_more_urgently_the_less_time_is_left(waiting):
-    half = "round 2: it has no answer, and more than half of the time for labels is over"
-    end = "round 2 has no answer and ends in 10 h without an estimate, unless some come"
+    half = "round 2: it has no answer, and more than half of its labeling time is over"
+    end = "round 2 has no answer and ends in 10 h without an estimate, unless answers arrive"
     opened = waiting.now
 
     for after, status, concerns, problems in (
@@ -296,7 +296,7 @@ def test_a_round_without_any_answer_is_told_the_more_urgently_the_less_time_is_l
     )
     told = notice["payload"]
     assert "0 of 200 answers came by the deadline" in told["sentence"]
-    assert "answer them in time" in told["to_do"]
+    assert "answer in time" in told["to_do"]
 
 
 def test_a_round_with_some_answers_near_its_end_is_worth_a_note(waiting):
