@@ -13,6 +13,10 @@ that are found within 4 and 12 rounds. Standard errors in brackets.
 `--kept`: the same windows through a log that keeps these shares of their flagged and passed items,
 for coverage and, with `--alarms`, for alarms.
 
+`--at-once`: how many paths of 100 rounds have a round whose window's own value, and whose mean of
+all windows so far, lies outside of its interval, and how much wider the latter is in round 13 than
+one of a round that was chosen before.
+
 `--of-judge`: how often the intervals of a judge's TPR and FPR hold the process's, and half-widths.
 """
 
@@ -33,6 +37,7 @@ from monitor.rounds.estimation.tally import Completed
 from monitor.rounds.estimation.types import LimitEvidence
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import JointPosterior, draw
+from monitor.stats.core.levels import normal_quantile
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.core.sampled_sizes import with_size_noise
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
@@ -41,9 +46,10 @@ from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import Evidence, log_threshold
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.random_shares import log_e_path_of_shares
-from monitor.stats.estimation.cell_matrix import matrix_draws
+from monitor.stats.estimation.cell_matrix import matrix_draws, weighted_matrix
 from monitor.stats.estimation.judge_rates import judge_rates
 from monitor.stats.history.robust_mixture import with_robust_weight
+from monitor.stats.history.running_mean import TUNED_FOR, running_interval
 
 METRICS = ("precision", "recall")
 PRECISION, RECALL, DROP = 0.85, 0.75, 0.08
@@ -51,6 +57,7 @@ CELLS, BANDS, LEAST = (8, 16), (3, 5), 10
 QUIET, YEAR, WITHIN = 4, 52, (4, 12)
 POINTS = 2**9
 ROUNDS = 6
+AT_ONCE = 100
 REMEMBERED = 20  # earlier rounds that the evidence reads; older ones weigh under .02
 SETTINGS = ("4000 200 400", "30000 300 600", "15000 450 400", "100000 2000 500")
 JUDGES = {
@@ -201,6 +208,7 @@ def main(
     *,
     alarms: bool = False,
     of_judge: bool = False,
+    at_once: bool = False,
     bands: bool = False,
     kept: tuple[str, ...] = (),
 ) -> None:
@@ -208,11 +216,13 @@ def main(
     kinds = "window    rate      pooled    half-widths of rate"
     alarm_kinds = "alarms a year     of judge_tpr  judge_fpr   found in 4 and 12 rounds"
     heads = alarm_kinds if alarms else "TPR  FPR    half-widths" if of_judge else kinds
+    heads = "alone       mean of all, and its width" if at_once else heads
     print(f"{'items flagged labels, judge':38}{heads}")
     for setting in settings:
         for judge in judges:
             process = Process.of(setting, judge, precision, bands=bands)
             line_of = alarm_line if alarms else judge_line if of_judge else coverage_line
+            line_of = at_once_line if at_once else line_of
             for shares in kept or (None,):
                 log = process if shares is None else replace(process, kept=_pair(shares))
                 name = ", ".join((setting, judge, *([] if shares is None else [f"kept {shares}"])))
@@ -231,6 +241,33 @@ def coverage_line(process: Process, replicates: int) -> str:
     return "  ".join(f"{p:.2f} {r:.2f}" + " " for p, r in (*held,)) + " ".join(
         f"{each:.3f}" for each in half
     )
+
+
+def at_once_line(process: Process, paths: int) -> str:
+    """Count paths of which a round misses the truth, by the round alone and by the running mean."""
+    rng, missed, cost = np.random.default_rng(4), np.zeros((2, 2)), 0.0
+    z = normal_quantile(0.95)
+    for _ in range(paths):
+        points, errors, truth, outside = [], [], [], np.zeros((2, 2), dtype=np.bool_)
+        for t in range(1, AT_ONCE + 1):
+            counts, own = process.drawn(rng)
+            drawn = matrix_draws(counts, seed=t, points=POINTS, cells=not process.bands)
+            low, high = ends(drawn.of("window"))
+            scaled = weighted_matrix(counts)
+            points.append([float(metric(name)(scaled)) for name in METRICS])
+            errors.append(np.maximum(points[-1] - low, high - points[-1]) / z)
+            truth.append(own)
+            outside[0] |= (own < low) | (own > high)
+            for i, values in enumerate(zip(*points, strict=True)):
+                spread = [float(each[i]) for each in errors]
+                found, mean = running_interval(values, spread), float(np.mean(truth, axis=0)[i])
+                outside[1, i] |= not found.low <= mean <= found.high
+                if (t, i) == (TUNED_FOR, 0):
+                    fixed = z * float(np.sqrt(np.square(spread).sum())) / t
+                    cost += (found.high - found.low) / 2 / fixed
+        missed += outside
+    shares = "  ".join(f"{p:.2f} {r:.2f}" for p, r in missed / paths)
+    return f"{shares}     {cost / paths:.2f}"
 
 
 def judge_line(process: Process, replicates: int, seed: int = 1) -> str:

@@ -59,6 +59,7 @@ from monitor.presentation.numbers import (
 )
 from monitor.presentation.outcome import headline_metrics, window_text
 from monitor.presentation.restatements import restated_since_text, restated_text
+from monitor.presentation.running import crossed_text, running_lines
 from monitor.presentation.section import Section, SectionKind
 from monitor.presentation.segments import segments_section
 from monitor.presentation.status import proposal_cautions
@@ -250,6 +251,7 @@ def _estimates(report: RoundReport, metrics: Sequence[str]) -> Section:
         *_reasons(ordered),
         *caution_lines((metric, cautions.get(metric)) for metric in metrics),
         *pooled_lines(report),
+        *running_lines(report.timeline),
         *([] if report.provisional is None else [was_provisional_line(report.provisional)]),
     ]
     table = Table(["metric", *columns, "limit"], rows)
@@ -308,6 +310,8 @@ def _evidence(report: RoundReport) -> list[str]:
                 row, fires=bool(states), is_revised=is_revised, comparison=comparison.text
             )
         )
+        if states and not is_revised:
+            lines += filter(None, [crossed_text(report.timeline, row.metric)])
         lines += [
             recovery_sentence(alert, alert.recovery)
             for alert in _alerts_on(report, row)

@@ -11,6 +11,7 @@ from monitor.domain.settings import Limits
 from monitor.domain.state import RoundState
 from monitor.presentation.estimates import WHATEVER
 from monitor.presentation.numbers import interval_text, minute_text
+from monitor.presentation.running import running_lines
 from monitor.presentation.table import Table
 from monitor.report.figures import metric_svg
 from monitor.results.result import Picture, Result, dump
@@ -66,7 +67,7 @@ class RoundHistory(Result):
     def _remarks(self) -> list[str]:
         shown = {point.round for point in self.timeline}
         numbers = {row["round"] for row in self.estimates}
-        lines = [*self.variation]
+        lines = [*self.variation, *running_lines(self.timeline)]
         if amounts := [str(number) for number in self.by_amount if number in shown]:
             which = "all" if len(amounts) == len(shown) else ", ".join(amounts)
             lines.append(f"rounds by amount (source.columns.weight): {which}")

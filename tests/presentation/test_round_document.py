@@ -94,6 +94,22 @@ def test_each_reader_has_every_section_in_order_with_its_tables_and_lines(reader
     assert [line for line in lines if line not in text and capital(line) not in text] == []
 
 
+def test_means_of_all_rounds_are_lines_beside_the_interval_and_an_alert_points_to_one():
+    quiet, before = whole(12), whole(12).alerts[0]
+    fired = quiet.model_copy(update={"alerts": [before.model_copy(update={"fired_in_round": 12})]})
+
+    quiet_lines, lines = (
+        {section.kind: section.lines for section in round_sections(each)} for each in (quiet, fired)
+    )
+
+    means = [line for line in lines[SectionKind.ESTIMATES] if "in all rounds at once" in line]
+    assert [line.split(" ")[0] for line in means] == ["precision", "recall"]
+    crossed = [line for line in lines[SectionKind.EVIDENCE] if "evidence crossed" in line]
+    assert len(crossed) == 1
+    assert crossed[0].endswith(means[0].removeprefix("precision "))
+    assert not any("evidence crossed" in line for line in quiet_lines[SectionKind.EVIDENCE])
+
+
 def test_a_round_that_is_only_drawn_shows_what_it_asks_and_counts_nothing():
     drawn = page(None, version=0, drawn=strata(), concerns=["nobody answers"])
 

@@ -1,0 +1,58 @@
+"""Running means of precision and recall, whose intervals hold in all rounds at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import NormalDist
+
+from monitor.domain.report import TimelinePoint
+from monitor.domain.settings import CREDIBLE_LEVEL
+from monitor.presentation.numbers import interval_text
+from monitor.stats.history.running_mean import running_interval
+
+ROUNDS = 100
+"""Rounds of one running mean; the next 100 begin another, since reports have the newest rounds."""
+
+_METRICS = ("precision", "recall")
+
+
+def running_lines(timeline: Sequence[TimelinePoint]) -> list[str]:
+    """Describe the mean of each metric over the rounds of a timeline, from its second round on."""
+    texts = ((metric, running_text(timeline, metric)) for metric in _METRICS)
+    return [f"{metric} {text}" for metric, text in texts if text]
+
+
+def running_text(timeline: Sequence[TimelinePoint], metric: str) -> str | None:
+    """Write the mean of a metric and its interval; None if fewer than two rounds have a value.
+
+    Errors are the longer sides of the intervals. With few labels these are lopsided, and recall too
+    high on average: by half of the width a path of 100 rounds misses in 0.3 of cases.
+    """
+    if metric not in _METRICS or not timeline:
+        return None
+    begins = (timeline[-1].round - 1) // ROUNDS * ROUNDS
+    rounds = [
+        (point.round, ends)
+        for point in timeline
+        if point.round > begins and (ends := getattr(point, f"{metric}_round")) is not None
+    ]
+    if len(rounds) < 2:  # noqa: PLR2004  the mean of one round is that round
+        return None
+    z = NormalDist().inv_cdf((1 + CREDIBLE_LEVEL) / 2)
+    errors = [max(point - low, high - point) / z for _, (point, low, high) in rounds]
+    interval = running_interval([ends[0] for _, ends in rounds], errors, level=CREDIBLE_LEVEL)
+    return (
+        f"{interval_text(interval)} on average over rounds {rounds[0][0]} to {rounds[-1][0]}, "
+        "which holds in all rounds at once"
+    )
+
+
+def crossed_text(timeline: Sequence[TimelinePoint], metric: str) -> str | None:
+    """Explain why the interval of a round that fires an alert errs, with the one that does not."""
+    text = running_text(timeline, metric)
+    if text is None:
+        return None
+    return (
+        f"{metric} is looked at here because its evidence crossed, so its interval of this round "
+        f"errs to that side more often; {text}"
+    )

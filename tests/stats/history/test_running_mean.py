@@ -1,0 +1,81 @@
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from monitor.stats.history.running_mean import running_interval
+
+ERROR = 0.03
+
+
+def mixture(total, variance, scale):
+    """The martingale that the interval stops at: normal slopes, integrated by quadrature."""
+
+    def weighted(slope):
+        likelihood = math.exp(slope * total - slope**2 * variance / 2)
+        return likelihood * stats.norm.pdf(slope, scale=scale)
+
+    reach = 12 * scale
+    return integrate.quad(weighted, -reach, reach, limit=500, points=[0.0, total / variance])[0]
+
+
+@pytest.mark.parametrize("rounds", [2, 13, 60])
+def test_at_an_end_the_normal_mixture_of_robbins_is_one_over_alpha(rounds):
+    errors = [ERROR, *[0.02] * (rounds - 1)]
+
+    interval = running_interval([0.5] * rounds, errors)
+
+    total = (interval.high - interval.point) * rounds
+    variance = float(np.square(errors).sum())
+    best = -2 * math.log(0.05) + math.log(1 - 2 * math.log(0.05))
+    scale = math.sqrt(best / (13 * ERROR**2))
+    assert mixture(total, variance, scale) == pytest.approx(20, rel=1e-6)
+
+
+@pytest.mark.parametrize(("rounds", "cost"), [(4, 1.63), (13, 1.55), (26, 1.56), (52, 1.60)])
+def test_it_costs_little_more_than_half_of_the_width_again(rounds, cost):
+    interval = running_interval([0.5] * rounds, [ERROR] * rounds)
+
+    alone = stats.norm.ppf(0.975) * ERROR / math.sqrt(rounds)
+    assert (interval.high - interval.point) / alone == pytest.approx(cost, abs=0.005)
+
+
+def test_it_holds_means_that_move_in_a_hundred_rounds_at_once():
+    rng, paths, rounds = np.random.default_rng(5), 400, 100
+    truth = 0.8 + 0.05 * np.sin(np.arange(rounds) / 9)
+    errors = np.where(np.arange(rounds) % 2, 0.02, 0.04)
+    missed, missed_by_fixed = 0, 0
+    for _ in range(paths):
+        points = truth + errors * rng.standard_normal(rounds)
+        means = [float(truth[:t].mean()) for t in range(1, rounds + 1)]
+        found = [
+            running_interval(points[:t].tolist(), errors[:t].tolist()) for t in range(1, rounds + 1)
+        ]
+        missed += any(
+            not each.low <= mean <= each.high for each, mean in zip(found, means, strict=True)
+        )
+        fixed = 1.96 * np.sqrt(np.cumsum(errors**2)) / np.arange(1, rounds + 1)
+        away = abs(np.cumsum(points - truth) / np.arange(1, rounds + 1))
+        missed_by_fixed += bool((away > fixed).any())
+
+    assert missed / paths <= 0.05
+    assert missed_by_fixed / paths > 0.25
+
+
+def test_rounds_that_were_labeled_whole_are_known():
+    interval = running_interval([0.5, 0.7], [0.0, 0.0])
+
+    assert (interval.low, interval.point, interval.high) == (0.6, 0.6, 0.6)
+
+
+def test_ends_stay_inside_zero_and_one():
+    interval = running_interval([0.99, 0.02], [0.5, 0.5])
+
+    assert (interval.low, interval.high) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(("points", "errors"), [([], []), ([0.5], [0.1, 0.1])])
+def test_rounds_without_both_numbers_are_refused(points, errors):
+    with pytest.raises(ValueError, match="each round needs one of both"):
+        running_interval(points, errors)
