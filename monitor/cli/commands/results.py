@@ -66,7 +66,8 @@ def status(
         # What one monitor promises stands in its settings; several promise more together.
         promised = application.config.false_alarms_a_year() if monitor is None else {}
         promises = promise_lines(application.config) if len(promised) > 1 else []
-    values = status_json(shown, blocks, removed, application.config)
+    # Of many monitors the values take time, and text has no use for them.
+    values = status_json(shown, blocks, removed, application.config) if json else None
     echo_answer(values, status_document(shown, blocks, removed, promises), json=json)
 
 
