@@ -247,7 +247,10 @@ def change_row(change: tuple[Quality, Quality, int, float], replicates: int) -> 
         noted += together.change is not None and together.change.probability < NOTED
         for is_tested, rows in found.items():
             of_all = LabelAudit(*np.sum(past, axis=0).tolist())
-            audits = together.audits() if is_tested else [of_all]
+            try:
+                audits = together.audits() if is_tested else [of_all]
+            except NoBetterThanChance:  # by the newest checks alone
+                continue
             how: dict[str, Any] = {"metrics": ["precision"], "estimands": ("window",), "seed": seed}
             row = corrected_estimates(counts, *(ClassAudits(each, None) for each in audits), **how)[
                 0
