@@ -401,8 +401,8 @@ def test_each_setting_can_be_changed():
     assert settings - changed == NOT_CHANGED
 
 
-NOT_CHANGED = {"for_each", "classes", "limits.bounds"}
-"""Blocks make monitors of other names; limits are read into the last."""
+NOT_CHANGED = {"for_each", "classes", "limits.bounds", "judge.assessment"}
+"""Blocks make monitors of other names; limits are read into bounds, an assessment into column."""
 
 
 def is_leaf(value: object) -> bool:
