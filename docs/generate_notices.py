@@ -202,12 +202,12 @@ def page(text: str) -> str:
 def messages() -> dict[str, str]:
     """Return each text of three words or more that the program can print, by file and line."""
     root = OUT.parents[2]
-    found = (
+    texts = (
         (f"{path.relative_to(root)}:{node.lineno}", _text(node))
         for path in sorted((root / "monitor").rglob("*.py"))
         for node in _text_nodes(ast.parse(path.read_text(encoding="utf-8")))
     )
-    return {where: text for where, text in found if len(text.split()) >= SENTENCE}
+    return {where: text for where, text in texts if len(text.split()) >= SENTENCE}
 
 
 def _text_nodes(node: ast.AST) -> Iterator[ast.expr]:

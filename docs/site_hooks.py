@@ -88,13 +88,13 @@ def link(match: re.Match[str], name: str, path: str) -> str:
     image, text, target, anchor = match[1], match[2], match[3], match[4] or ""
     if not target or re.match(r"[a-z]+:", target):
         return match[0]
-    place = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
+    page_path = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
     pages = {source: page for page, source in COPIED.items()}
-    there = pages.get(place) or pages.get(f"{place}/README.md")
-    if there is None and place.startswith("docs/"):
-        there = place.removeprefix("docs/")
+    there = pages.get(page_path) or pages.get(f"{page_path}/README.md")
+    if there is None and page_path.startswith("docs/"):
+        there = page_path.removeprefix("docs/")
     if there is None:
-        if not (ROOT / place).exists():
+        if not (ROOT / page_path).exists():
             return match[0]  # mkdocs reports it
-        return text if text.startswith("`") else f"`{place}`"
+        return text if text.startswith("`") else f"`{page_path}`"
     return f"{image}[{text}]({os.path.relpath(there, posixpath.dirname(path) or '.')}{anchor})"

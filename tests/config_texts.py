@@ -80,6 +80,8 @@ lag: 6h => lag: soon
     13, monitors[mail-travel].schedule.lag: 'soon' is not a duration; write a number and s, m, h, d or w, such as 6h
 lag: 6h => lag: 99999999999d
     13, monitors[mail-travel].schedule.lag: '99999999999d' is longer than 100 years
+{tracking_uri: sqlite:///mlflow.db, experiment_prefix: monitor} => <nothing>
+    2, mlflow: results always go to MLflow; remove the line to use mlflow.db beside the config, or write mlflow: {tracking_uri: URI}
 max_labels: 2000 => max_labels: 2.5
     14, monitors[mail-travel].sample.max_labels: it should be a valid integer or 'all', found 2.5
 max_labels: 2000 => max_labels: <nothing>

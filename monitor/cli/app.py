@@ -23,7 +23,7 @@ from monitor.cli.commands import (
     setup,
     users,
 )
-from monitor.cli.common import OfARound
+from monitor.cli.common import Command, OfARound
 from monitor.cli.views.printing import echo_error
 from monitor.domain.errors import EXIT_CONFIG, EXIT_TRY_LATER, MonitorError
 
@@ -100,7 +100,7 @@ def _group(
         group = typer.Typer()
         group.callback(invoke_without_command=True)(alone)
     for word, command in commands.items():
-        group.command(word)(command)
+        group.command(word, cls=Command)(command)
     return group
 
 
@@ -160,7 +160,7 @@ for _name, _command in [pair for named in SECTIONS.values() for pair in named.it
     if isinstance(_command, typer.Typer):
         app.add_typer(_command, name=_name)
     else:
-        app.command(_name, cls=OfARound if _command in _OF_A_ROUND else None)(_command)
+        app.command(_name, cls=OfARound if _command in _OF_A_ROUND else Command)(_command)
 
 
 def main() -> None:

@@ -51,7 +51,20 @@ _LONGEST_NAME = 100
 _BELOW_ZERO = re.compile(r"-\d+")
 
 
-class OfARound(TyperCommand):
+class Command(TyperCommand):
+    """A command that shows how to name a monitor if its name comes without the option."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse words that belong to no argument; other commands leave that to click."""
+        ctx.allow_extra_args = any("-m" in parameter.opts for parameter in self.params)
+        remaining = super().parse_args(ctx, args)
+        if ctx.args:
+            extra = " ".join(ctx.args)
+            ctx.fail(f"Unexpected argument: {extra}. To name a monitor, use -m {ctx.args[0]}")
+        return remaining
+
+
+class OfARound(Command):
     """A command that takes the number of a round, which is below zero before the first due one."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

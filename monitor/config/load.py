@@ -133,7 +133,7 @@ def _problems_of(error: ValidationError, filling: Filling) -> Iterator[tuple[Way
     outer = {way[:depth] for way in grouped for depth in range(len(way))}
     for way, errors in grouped.items():
         if way not in outer:
-            yield _explained(way, errors, filling.known.get(way[:-1], []))
+            yield _explained(way, errors, filling.names_at.get(way[:-1], []))
 
 
 def _way_in_file(error: ErrorDetails, tree: Tree) -> Way:

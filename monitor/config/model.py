@@ -23,6 +23,7 @@ from pydantic import (
     StrictFloat,
     StrictInt,
     StrictStr,
+    field_validator,
     model_validator,
 )
 
@@ -326,6 +327,17 @@ class Config(Settings):
     def store_url(self) -> str:
         """Address of the store, the path of a SQLite file made absolute."""
         return literal_address(self.store, self.folder)
+
+    @field_validator("mlflow", mode="before")
+    @classmethod
+    def _mlflow_always_gets_results(cls, value: object) -> object:
+        if value is None:
+            message = (
+                "results always go to MLflow; remove the line to use mlflow.db beside the config, "
+                "or write mlflow: {tracking_uri: URI}"
+            )
+            raise ValueError(message)
+        return value
 
     @model_validator(mode="after")
     def _sections_fit_together(self) -> Config:

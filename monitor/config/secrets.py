@@ -34,14 +34,14 @@ class Filling:
     """Puts variables and secret files into the values of a file.
 
     As the context of a validation it meets each section together with the class that reads it
-    (`monitor.domain.setting_types.Settings`), and so knows which settings are secrets. ``known``
+    (`monitor.domain.setting_types.Settings`), and so knows which settings are secrets. ``names_at``
     has the settings of each section, ``held`` what was read, by what a message may show instead.
     """
 
     tree: Tree
     environ: Mapping[str, str]
     folder: Path
-    known: dict[Way, list[str]] = field(default_factory=dict)
+    names_at: dict[Way, list[str]] = field(default_factory=dict)
     held: list[tuple[Way, str, str]] = field(default_factory=list)
 
     def values(self, value: Value, way: Way = ()) -> Any:
@@ -71,7 +71,7 @@ class Filling:
         for key in settings.numbers:
             if isinstance(values.get(key), bool):
                 values[key] = str(values[key]).lower()  # pydantic would take it for 1 or 0
-        self.known[section.way] = settings.names
+        self.names_at[section.way] = settings.names
         return values
 
     def without_secrets(self, way: Way, message: str) -> str:

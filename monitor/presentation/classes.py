@@ -94,7 +94,7 @@ def _changed_line(new: Sequence[str], removed: Sequence[str]) -> str:
     changes = [
         f"{what} {_names(which)}" for what, which in (("new", new), ("gone", removed)) if which
     ]
-    return f"the classes are not those of the window before: {', '.join(changes)}"
+    return f"the classes changed since the previous window: {', '.join(changes)}"
 
 
 def waiting_line(slot: datetime, classes: Sequence[str], total: int) -> str:

@@ -41,6 +41,11 @@ def test_a_slot_that_is_none_names_its_neighbours(place):
             "Invalid value for --table: store.duckdb is a DuckDB file, name its table or view",
         ),
         (["backfill"], "Missing option '--from'."),
+        (["rounds", "mail"], "Unexpected argument: mail. To name a monitor, use -m mail"),
+        (
+            ["labels", "export", "mail", "x"],
+            "Unexpected argument: mail x. To name a monitor, use -m mail",
+        ),
         (["rund-once"], "No such command 'rund-once'. Did you mean 'run-once'?"),
     ],
 )

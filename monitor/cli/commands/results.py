@@ -45,8 +45,8 @@ def status(
     """Show the state of each monitor and what it waits for.
 
     alert: a metric passed its limit. stale: something prevents estimates. attention: rounds
-    continue, but you should check the newest one. learning: no limits are set yet. ok: none of
-    these.
+    continue, but you should check the newest one. learning: no limits are set yet. ok:
+    otherwise.
     """
     from monitor.cli.views.status_page import status_document, status_json, with_links
     from monitor.rounds.opening.removed_monitors import removed_monitors

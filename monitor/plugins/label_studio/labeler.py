@@ -176,7 +176,7 @@ class LabelStudioLabeler:
         previous, studio = _StudioCursor.read(cursor, self.settings.url), self.projects
         listed = studio.all()
         projects_by_id = previous.projects | {
-            one.id: (one.mark, _keys(studio.tasks(one)))
+            one.id: (one.marker, _keys(studio.tasks(one)))
             for one in listed
             if one.id not in previous.projects
         }
@@ -215,7 +215,7 @@ class LabelStudioLabeler:
         projects_by_id: Mapping[int, tuple[str, list[str]]],
         tasks: Mapping[str, Task],
     ) -> None:
-        listed_ids, marks = {one.id for one in listed}, {one.mark for one in listed}
+        listed_ids, marks = {one.id for one in listed}, {one.marker for one in listed}
         lost = {
             project_id: marker
             for project_id, (marker, keys) in projects_by_id.items()

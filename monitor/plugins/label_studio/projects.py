@@ -93,10 +93,10 @@ def _digest(text: str, length: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """One of our projects, and its mark."""
+    """One of our projects, and its marker."""
 
     id: int
-    mark: str
+    marker: str
 
 
 class StudioAnnotation(BaseModel):
@@ -184,7 +184,7 @@ class Projects:
         """
         copies = (False, True) if second is None else (second,)
         markers = [marker_of(self.store, round_name, second=copy) for copy in copies]
-        return [one for one in self.all() if one.mark in markers]
+        return [one for one in self.all() if one.marker in markers]
 
     def make(self, round_name: str, question: str, *, second: bool) -> None:
         """Make the project of a round."""

@@ -42,7 +42,7 @@ class _Assessment(NamedTuple):
 class ReviewReading:
     """The answers to each task, by annotator, and the refusals."""
 
-    said: dict[str, dict[str, LabelEvent]] = field(default_factory=dict)
+    answers: dict[str, dict[str, LabelEvent]] = field(default_factory=dict)
     refused: list[Refusal] = field(default_factory=list)
     _digest: Any = field(default_factory=hashlib.sha256)
 
@@ -58,11 +58,11 @@ class ReviewReading:
             previous = latest.get(answer.name)
             if previous is None or (previous.at, previous.id) < (answer.at, answer.id):
                 latest[answer.name] = answer
-        self.said[key] = {}
+        self.answers[key] = {}
         for annotator, names in by_name.items():
             current = self._current(key, names.get(question), names.get(CANNOT_TELL))
             if current is not None:
-                self.said[key][annotator] = current
+                self.answers[key][annotator] = current
 
     def take_stored(self, key: str, stored: str) -> None:
         """Take what is stored of a task whose trace is gone (`stored_text`)."""
@@ -73,11 +73,11 @@ class ReviewReading:
             reason = "what was kept of it cannot be read"
             self.refused.append(Refusal(f"task {key}", reason, stored[:40]))
             return
-        self.said[key] = {name: LabelEvent(key, name, answer, at) for name, answer, at in rows}
+        self.answers[key] = {name: LabelEvent(key, name, answer, at) for name, answer, at in rows}
 
     def events(self) -> list[LabelEvent]:
         """All answers."""
-        return [event for key in sorted(self.said) for event in self.said[key].values()]
+        return [event for key in sorted(self.answers) for event in self.answers[key].values()]
 
     def marker(self, missing: Iterable[str]) -> str:
         """Text that differs between states of what was read."""

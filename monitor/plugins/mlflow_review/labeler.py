@@ -166,7 +166,7 @@ class MlflowReviewLabeler:
         """Read all that people said of these tasks, unless it is what the cursor stands for."""
         with self._experiment() as experiment:
             reading = self._reading(experiment, tasks)
-        missing = sorted(set(tasks) - set(reading.said))
+        missing = sorted(set(tasks) - set(reading.answers))
         marker = reading.marker(missing)
         if marker == cursor:
             return Collected(cursor=cursor, was_read=False)
@@ -174,7 +174,7 @@ class MlflowReviewLabeler:
             tuple(reading.events()),
             tuple(reading.refused),
             marker,
-            complete=frozenset(reading.said),
+            complete=frozenset(reading.answers),
             problems=self._removed(missing),
         )
 
@@ -190,8 +190,8 @@ class MlflowReviewLabeler:
         for id_ in sorted(set(ids) & set(infos)):
             question = _tags(infos[id_]).get(traces.QUESTION, "")
             reading.take(ids[id_], question, infos[id_].get("assessments"))
-        if len(reading.said) < len(ids):
-            for key, stored in self._stored(experiment, set(tasks) - set(reading.said)):
+        if len(reading.answers) < len(ids):
+            for key, stored in self._stored(experiment, set(tasks) - set(reading.answers)):
                 reading.take_stored(key, stored)
         return reading
 
@@ -254,7 +254,7 @@ class MlflowReviewLabeler:
             reading.take(key, question, info.get("assessments"))
         stored_answers = {
             f"{traces.RETAINED_FIELDS}.{key}": stored_text(answer)
-            for key, answer in reading.said.items()
+            for key, answer in reading.answers.items()
         }
         tags = {traces.RETAINED_FIELDS: self._round(round_name), **stored_answers}
         id_ = self._trace_id(f"kept of {round_name}")

@@ -79,7 +79,7 @@ def answer_kind(flagged: bool, answer: Answer) -> str:
 
 
 @dataclass(slots=True)
-class _Course:
+class _AnswerHistory:
     """How the answer that counts as evidence came: the first one, and what it is since when."""
 
     first: Answer
@@ -91,18 +91,20 @@ class _Course:
         self.last, self.since = self.first, self.begun
 
 
-def _course(statements: Sequence[Statement], adjudicator: str | None) -> _Course | None:
-    course: _Course | None = None
+def _history(statements: Sequence[Statement], adjudicator: str | None) -> _AnswerHistory | None:
+    history: _AnswerHistory | None = None
     for count, statement in enumerate(statements, start=1):
         answer = evidence_label(statements[:count], adjudicator)
-        if course is None:
-            course = None if answer is None else _Course(answer, statement.at)
-        elif answer is not course.last:
-            course.last, course.since = answer, statement.at
-    return course
+        if history is None:
+            history = None if answer is None else _AnswerHistory(answer, statement.at)
+        elif answer is not history.last:
+            history.last, history.since = answer, statement.at
+    return history
 
 
-def _courses(labels: RoundLabels, until: datetime | None) -> dict[str, tuple[bool, _Course]]:
+def _histories(
+    labels: RoundLabels, until: datetime | None
+) -> dict[str, tuple[bool, _AnswerHistory]]:
     """Follow the answers to each item up to a time, with its predicted class."""
     is_flagged = {part.stratum.name: part.stratum.flagged for part in labels.strata}
     result = {}
@@ -110,19 +112,19 @@ def _courses(labels: RoundLabels, until: datetime | None) -> dict[str, tuple[boo
         statements = [
             one for one in labels.said.get(item.id, ()) if until is None or one.at <= until
         ]
-        if (course := _course(statements, labels.adjudicator)) is not None:
-            result[item.id] = is_flagged[item.stratum], course
+        if (history := _history(statements, labels.adjudicator)) is not None:
+            result[item.id] = is_flagged[item.stratum], history
     return result
 
 
 def count_corrections(labels: RoundLabels, until: datetime | None = None) -> dict[str, list[Any]]:
     """Count first answers by kind, with the ages in seconds at which some were changed."""
     counts: defaultdict[str, list[Any]] = defaultdict(lambda: [0, []])
-    for flagged, course in _courses(labels, until).values():
-        of_kind = counts[answer_kind(flagged, course.first)]
+    for flagged, history in _histories(labels, until).values():
+        of_kind = counts[answer_kind(flagged, history.first)]
         of_kind[0] += 1
-        if course.last is not course.first:
-            of_kind[1].append(round((course.since - course.begun).total_seconds()))
+        if history.last is not history.first:
+            of_kind[1].append(round((history.since - history.begun).total_seconds()))
     return dict(counts)
 
 
@@ -156,8 +158,8 @@ def unsettled_answers(
     learned = expected_corrections([*past, count_corrections(labels)])
     return {
         item
-        for item, (flagged, course) in (_courses(labels, None) if learned else {}).items()
-        if course.last is not None
-        and (of_kind := learned.get(answer_kind(flagged, course.last))) is not None
-        and now - course.since <= of_kind.age
+        for item, (flagged, history) in (_histories(labels, None) if learned else {}).items()
+        if history.last is not None
+        and (of_kind := learned.get(answer_kind(flagged, history.last))) is not None
+        and now - history.since <= of_kind.age
     }

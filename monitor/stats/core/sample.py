@@ -31,7 +31,7 @@ class LabeledSample:
     size, flagged
         Items of the window in each stratum, ``(H,)``, of which the first ``flagged`` are flagged.
     worth
-        Labels that each item counts for, shape ``(n,)``, where those of a stratum were not all
+        Labels that each item counts for, shape ``(n,)``, if the labels of a stratum were not all
         drawn with one chance (``grouped_cells``); one if not given.
     may_lack_labels
         Whether a stratum may hold items and no label; it then may look like anything.

@@ -87,10 +87,10 @@ def precision_change(
     Parameters
     ----------
     before, after
-        Independent draws, shape ``(points,)`` each, such as those of the pooled earlier rounds
-        and of this round alone. The order of one is shuffled, so equal seeds do no harm.
+        Independent draws, shape ``(points,)`` each, such as the pooled earlier rounds
+        and this round alone. The order of one is shuffled, so equal seeds do no harm.
     scaled
-        Single values before and after that the points are read from, such as those of the
+        Single values before and after that the points are read from, such as those from the
         labels scaled up (``scaled_matrix``). Where one has no precision, or a point would lie
         outside of its interval, and if not given, all points are posterior means.
 

@@ -83,7 +83,7 @@ class ClassAverage:
 
     ``macro`` is the mean of the classes' values, ``micro`` of all classes' items together.
     ``classes`` have a value in it; ``left_out`` are the names of the others, in order: nothing was
-    predicted as them (precision), or no item of theirs is known (recall). Micro averages leave none
+    predicted as them (precision), or they have no known item (recall). Micro averages leave none
     out: these add nothing. ``few_labels`` are the classes whose own value rests on few labels
     (``small_counts``). ``interval`` is ``None`` with the ``reason``, what is 0.
     """

@@ -46,7 +46,7 @@ class ClassSample:
     """The labeled items of the sample of one class.
 
     Of the n items of ``sample``, ``positive`` is whether an item is of this class; its flagged
-    strata are those of items that were taken for it. ``item`` is which each is, ``(n,)``: the same
+    strata hold the items that were predicted as it. ``item`` is which each is, ``(n,)``: the same
     number in two samples is the same item. A ValueError if there is not one number for each labeled
     item, or a number comes twice.
     """

@@ -38,7 +38,7 @@ _SPAN, _POINTS = 100.0, 41  # of the places where a curve is read
 def precision_at(tpr: ArrayLike, fpr: ArrayLike, prevalence: ArrayLike) -> Floats:
     """Precision of a classifier in a population of some prevalence (Brabec et al., Eq. 8).
 
-    ``tpr``, ``fpr`` and the prevalence lie in [0, 1], in any shapes that broadcast; NaN where
+    ``tpr``, ``fpr`` and the prevalence are in [0, 1], in any shapes that broadcast; NaN where
     nothing would be flagged (0/0).
 
     Examples

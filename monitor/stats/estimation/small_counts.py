@@ -95,7 +95,7 @@ def small_count_caution(
 
     Score cells are many, and those that hold most items may all be without one of the rarer answer.
     Where half of the variance comes from the prior that stands for those (``cell_counts``), the
-    answers not found decide: the class is named with none found. m and V are those of
+    answers not found decide: the class is named with none found. m and V come from
     ``cell_posterior``.
 
     Examples

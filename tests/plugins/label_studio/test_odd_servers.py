@@ -18,7 +18,7 @@ NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 STORE = "one store"
 TASKS = {"aa": Task("aa", "item-a", {"text": "canary text"})}
 PROJECT = Project(3, marker_of(STORE, "r", second=False))
-LISTED = {"results": [{"id": PROJECT.id, "description": PROJECT.mark}]}
+LISTED = {"results": [{"id": PROJECT.id, "description": PROJECT.marker}]}
 
 
 def answering(*answers):
@@ -148,7 +148,7 @@ def test_projects_of_all_pages_are_found_and_those_of_others_are_not():
         found = labeler_on(server.url, store=STORE).projects.all()
 
     [project] = found
-    assert (project.id, project.mark) == (7, mine)
+    assert (project.id, project.marker) == (7, mine)
 
 
 def test_a_task_that_was_deleted_is_told_whole():

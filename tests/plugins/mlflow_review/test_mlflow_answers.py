@@ -53,7 +53,7 @@ def read(*assessments):
 def test_two_questions_make_one_answer_and_cannot_tell_wins(assessments, answer):
     reading = read(*assessments)
 
-    assert reading.said["key"]["ada"].answer is answer
+    assert reading.answers["key"]["ada"].answer is answer
     assert reading.refused == []
 
 
@@ -70,7 +70,7 @@ def test_two_questions_make_one_answer_and_cannot_tell_wins(assessments, answer)
 def test_what_no_person_says_is_no_label_and_nobody_is_told(ignored):
     reading = read(ignored)
 
-    assert (reading.said, reading.refused) == ({"key": {}}, [])
+    assert (reading.answers, reading.refused) == ({"key": {}}, [])
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_what_is_no_answer_is_refused_with_the_reason(wrong, why):
     reading = read(wrong)
 
     [refusal] = reading.refused
-    assert reading.said == {"key": {}}
+    assert reading.answers == {"key": {}}
     assert why in refusal.reason
     assert refusal.where.startswith("task key")
 
@@ -103,9 +103,9 @@ def test_what_is_kept_reads_as_what_was_said():
     reading = read(said(True), unclear(True, who="bob"))
     kept = ReviewReading()
 
-    kept.take_stored("key", stored_text(reading.said["key"]))
+    kept.take_stored("key", stored_text(reading.answers["key"]))
 
-    assert kept.said == reading.said
+    assert kept.answers == reading.answers
 
 
 @pytest.mark.parametrize(
@@ -116,5 +116,5 @@ def test_what_somebody_else_wrote_where_answers_are_kept_is_refused(kept):
 
     reading.take_stored("key", kept)
 
-    assert reading.said == {}  # so nothing of it is taken back
+    assert reading.answers == {}  # so nothing of it is taken back
     assert "cannot be read" in reading.refused[0].reason
