@@ -76,10 +76,10 @@ def test_deleted_notes_are_nowhere_in_the_store(filled, alert):
 
 
 def test_a_secret_in_a_note_is_masked(filled, alert):
-    resolve(filled, alert, "--note", "see https://ada:hunter2@host/x?token=abc1\x1b[31m")
+    resolve(filled, alert, "--note", "see https://ada:hunter2@host/x?token=xyzzy\x1b[31m")
 
     assert "hunter2" not in texts_of(filled)
-    assert "abc1" not in texts_of(filled)
+    assert "xyzzy" not in texts_of(filled)
     assert "\x1b" not in filled.run("alerts").out
 
 
@@ -106,3 +106,18 @@ def test_an_unknown_round_is_refused_with_the_alerts_that_exist(filled, alert):
     assert done.code == 65
     listed = f"{alert['id'][:8]} (mail, recall at least 0.95, round {alert['fired_in_round']})"
     assert f"no alert matches '77', as an id or as a round; alerts: {listed}" in done.err
+
+
+def test_a_round_that_also_begins_the_id_of_another_alert_chooses_neither(filled, alert):
+    number = alert["fired_in_round"]
+    filled.query(
+        "insert into alerts select ? || id, monitor_id, 'precision', side, \"limit\", state, "
+        "fired_round_id + 1, fired_at, null, null, null from alerts",
+        str(number),
+    )
+
+    done = resolve(filled, alert, "--reason", "a new rule")
+
+    assert done.code == 65
+    assert f"several open alerts match '{number}', as an id or as a round" in done.err
+    assert [row["state"] for row in filled.as_json("alerts")["alerts"]] == ["firing", "firing"]

@@ -236,8 +236,11 @@ def _chosen_alert(
 
     state = AlertState.FIRING if must_be_open else None
     alerts = alert_store.find_alerts(connection, monitor=monitor, state=state)
-    ids = [each for each in alerts if text and each.id.startswith(text)]
-    chosen = ids or [each for each in alerts if str(each.fired_in_round) == text]
+    chosen = [
+        each
+        for each in alerts
+        if (text and each.id.startswith(text)) or str(each.fired_in_round) == text
+    ]
     if len(chosen) == 1:
         return chosen[0]
     which = "open alert" if must_be_open else "alert"
