@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from monitor.domain.errors import InputRefused
 
-_FORM = re.compile(r"(\d{4})(?:-Q([1-4])|-(\d\d)(?:-(\d\d))?)?", re.IGNORECASE)
+_FORM = re.compile(r"([1-9]\d{3})(?:-Q([1-4])|-(\d\d)(?:-(\d\d))?)?", re.IGNORECASE | re.ASCII)
 
 
 class Days(NamedTuple):
