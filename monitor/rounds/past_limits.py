@@ -35,7 +35,7 @@ def note_missed_limits(context: MonitorContext) -> None:
         return
     # numpy takes 0.2 s
     from monitor.rounds.reporting.concerns import note  # noqa: PLC0415
-    from monitor.rounds.reporting.enqueue import enqueue_concerns  # noqa: PLC0415
+    from monitor.rounds.reporting.enqueue import resend  # noqa: PLC0415
 
     with context.database.write() as connection:
         for kind in noted.keys() - missed.keys():
@@ -43,7 +43,7 @@ def note_missed_limits(context: MonitorContext) -> None:
         for kind, sentence in missed.items():
             if not note(connection, last, kind, sentence, now):
                 concern_store.reword_concern(connection, last.id, kind, sentence)
-        enqueue_concerns(connection, last, now)
+        resend(connection, last, now)
 
 
 def missed_limits(

@@ -75,16 +75,8 @@ def read_period(
 
 
 def _shortened(report: RoundReport) -> RoundReport:
-    """Leave out curves, cells, and alerts of later rounds, which were open at a correction."""
-    alerts = [alert for alert in report.alerts if alert.fired_in_round <= report.round]
-    return report.model_copy(
-        update={
-            "timeline": report.timeline[-1:],
-            "curves": None,
-            "cells": [],
-            "alerts": alerts,
-        }
-    )
+    """Leave out curves, cells, and the timeline before the round."""
+    return report.model_copy(update={"timeline": report.timeline[-1:], "curves": None, "cells": []})
 
 
 def _uncounted(connection: Connection, rounds: Sequence[Round]) -> list[UncountedRound]:

@@ -15,8 +15,9 @@ from monitor.rounds import run
 from monitor.rounds.delivery import deliver
 from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.reporting import alert_notes
-from monitor.rounds.reporting.enqueue import enqueue_concerns
+from monitor.rounds.reporting.enqueue import resend
 from monitor.rounds.round_page import read_report
+from monitor.storage.results import concern_store
 from monitor.storage.samples.frame_store import StratumTally
 from tests.rounds.estimation.tallies import estimated
 from tests.rounds.played import played
@@ -424,7 +425,7 @@ def test_a_note_reaches_mlflow_with_each_round_that_names_the_alert_and_goes_aga
 
     recovering.write(alert_notes.note_alert, alert, note)
     noted = _shown_notes(recovering)
-    recovering.write(enqueue_concerns, recovering.round(3), recovering.now)
+    recovering.write(resend, recovering.round(3), recovering.now)
     recovering.now += timedelta(hours=1)
     recovering.write(alert_notes.delete_notes, alert, recovering.now)
 
@@ -434,14 +435,30 @@ def test_a_note_reaches_mlflow_with_each_round_that_names_the_alert_and_goes_aga
     assert "moved the threshold" not in str(stored)
 
 
+def test_a_note_takes_no_later_concern_from_mlflow(recovering):
+    alert = next(each for each in recovering.alerts() if each.metric == "precision")
+    for number in (2, 3):
+        add = concern_store.add_concern
+        recovering.write(add, recovering.round(number).id, "limit", "a new limit", recovering.now)
+    deliver(recovering.database, {"mlflow": Sink()}, lambda: recovering.now)
+
+    recovering.write(alert_notes.note_alert, alert, AlertNote(recovering.now, "ada", "retrained"))
+
+    assert [report.concerns for report in _runs(recovering)] == [["a new limit"], ["a new limit"]]
+
+
 def _shown_notes(scene):
     """Deliver what waits for MLflow: the notes on precision in each round's run."""
-    sink = Sink()
-    deliver(scene.database, {"mlflow": sink}, lambda: scene.now)
-    runs = [each.payload for each in sink.effects if each.kind is EffectKind.ROUND_RUN]
     return {
         report.round: [
             note.text for row in report.alerts if row.metric == "precision" for note in row.notes
         ]
-        for report in map(RoundReport.model_validate, runs)
+        for report in _runs(scene)
     }
+
+
+def _runs(scene):
+    sink = Sink()
+    deliver(scene.database, {"mlflow": sink}, lambda: scene.now)
+    runs = [each.payload for each in sink.effects if each.kind is EffectKind.ROUND_RUN]
+    return [*map(RoundReport.model_validate, runs)]

@@ -95,6 +95,17 @@ def test_status_and_mlflow_stand_under_alert_before_the_round_closes(fired):
     assert [row["fired_in_round"] for row in report["alerts"]] == [3]
 
 
+def test_a_correction_of_the_newest_closed_round_leaves_the_monitor_under_alert(fired):
+    fired.turn(*tasks_of(fired, 2)[:1])
+    fired.run()
+
+    rows = fired.rows("select kind, payload from effects where key like '%/v2/%' order by id")
+    run, point = (row["payload"] for row in rows)
+    assert run is None  # the stored report
+    assert fired.round_report(2).alerts == []
+    assert (point["status"], [row["fired_in_round"] for row in point["alerts"]]) == ("alert", [3])
+
+
 def test_no_answer_that_is_still_missing_takes_it_back(fired):
     missing = [item for item in tasks_of(fired) if item not in fired.labeler.answers]
     fired.labeler.answers |= dict.fromkeys(missing, Answer.POSITIVE)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from monitor.domain.alerting import AlertNote, StoredAlert
-from monitor.domain.model import EffectKind
-from monitor.domain.report import RoundReport
 from monitor.domain.state import RoundState
-from monitor.rounds.reporting.enqueue import mlflow_effects
-from monitor.storage.outbox import effect_store
+from monitor.rounds.reporting.enqueue import resend
 from monitor.storage.results import alert_note_store, report_store
 from monitor.storage.rounds import round_store
 
@@ -38,16 +34,7 @@ def delete_notes(connection: Connection, alert: StoredAlert, now: datetime) -> i
 def _resend_rounds(connection: Connection, alert: StoredAlert, now: datetime) -> None:
     """Send every round that names the alert to MLflow again: each may show another note."""
     newest = round_store.newest_closed_id(connection, alert.monitor, now)
-    effects = []
     for round_ in round_store.find_rounds(connection, alert.monitor, states=[RoundState.CLOSED]):
-        payload = report_store.read_report(connection, round_.id, round_.version)
-        if all(row["id"] != alert.id for row in payload.get("alerts", ())):
-            continue
-        report = RoundReport.model_validate(payload)
-        is_newest = round_.id == newest
-        effects += [
-            replace(effect, key=f"{effect.key}/note/{now.isoformat()}")
-            for effect in mlflow_effects(round_, report, newest=is_newest)
-            if is_newest or effect.kind is EffectKind.ROUND_RUN
-        ]
-    effect_store.add_effects(connection, effects, now)
+        report = report_store.read_report(connection, round_.id, round_.version)
+        if any(row["id"] == alert.id for row in report.get("alerts", ())):
+            resend(connection, round_, now, newest=round_.id == newest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from operator import attrgetter
@@ -63,10 +63,11 @@ def enqueue(
     due = batch.affected[0].round
     effects = _notices(connection, due, reports[due.id], evidence, now)
     for member in batch.affected:
-        round_ = member.round
-        effects += mlflow_effects(
-            round_, reports[round_.id], newest=round_.id == report_context.newest
-        )
+        round_, report = member.round, reports[member.round.id]
+        is_newest = round_.id == report_context.newest
+        run, *others = _for_mlflow(round_, report, newest=is_newest)
+        later = _later_alerts(evidence.alerts, round_) if is_newest else []
+        effects += [run, *(_resent(others, report, now, later) if later else others)]
     effect_store.add_effects(connection, effects, now)
 
 
@@ -90,12 +91,17 @@ def _notices(
     return effects
 
 
-def enqueue_concerns(connection: Connection, round_: Round, now: datetime) -> None:
-    """Send the newest closed round to MLflow again, with the concerns noted since its report."""
+def resend(connection: Connection, round_: Round, now: datetime, *, newest: bool = True) -> None:
+    """Send a closed round to MLflow again, with concerns and notes that came since its report."""
     report = _stored_report(connection, round_)
-    if report is not None:
-        effects = mlflow_effects(round_, report, newest=False)
-        effect_store.add_effects(connection, _resent(effects, report, now), now)
+    if report is None:
+        return
+    run, *others = _for_mlflow(round_, report, newest=False)
+    effects = _resent([run], report, now)
+    if newest:
+        later = _later_alerts(alert_store.find_alerts(connection, monitor=round_.monitor), round_)
+        effects += _resent(others, report, now, later)
+    effect_store.add_effects(connection, effects, now)
 
 
 def enqueue_early(
@@ -120,11 +126,9 @@ def enqueue_early(
     report = None if newest is None else _stored_report(connection, newest)
     if newest is None or report is None:
         return
-    rows = [*report.alerts, *map(alert_row, fired)]
-    report = report.model_copy(update={"alerts": rows, "status": Status.ALERT})
-    effects = mlflow_effects(newest, report, newest=True)
-    shown = [effect for effect in effects if effect.kind is not EffectKind.ROUND_RUN]
-    effect_store.add_effects(connection, _resent(shown, report, now), now)
+    _, *effects = _for_mlflow(newest, report, newest=True)
+    later = _later_alerts(alert_store.find_alerts(connection, monitor=round_.monitor), newest)
+    effect_store.add_effects(connection, _resent(effects, report, now, later), now)
 
 
 def _stored_report(connection: Connection, round_: Round) -> RoundReport | None:
@@ -132,8 +136,25 @@ def _stored_report(connection: Connection, round_: Round) -> RoundReport | None:
     return with_concerns(connection, round_, payload)
 
 
-def _resent(effects: Sequence[NewEffect], report: RoundReport, now: datetime) -> list[NewEffect]:
-    """Let effects bring another report than the stored one, once more."""
+def _later_alerts(alerts: Iterable[StoredAlert], newest: Round) -> list[AlertRow]:
+    """Choose the open alerts that rounds after the newest closed one fired."""
+    return [
+        alert_row(alert)
+        for alert in alerts
+        if alert.state is AlertState.FIRING and alert.fired_slot > newest.slot
+    ]
+
+
+def _resent(
+    effects: Sequence[NewEffect],
+    report: RoundReport,
+    now: datetime,
+    later: Sequence[AlertRow] = (),
+) -> list[NewEffect]:
+    """Let effects bring another report than the stored one, once more; with ``later`` alerts."""
+    if later:
+        rows = [*report.alerts, *later]
+        report = report.model_copy(update={"alerts": rows, "status": Status.ALERT})
     payload = report.stored()
     return [
         replace(effect, key=f"{effect.key}/{now.isoformat()}", payload=payload, report_version=None)
@@ -166,7 +187,7 @@ def enqueue_abandoned(connection: Connection, round_: Round, reason: str, now: d
     report_store.write_reports(connection, {round_.id: report})
     stale = round_.slot <= now and _makes_stale(connection, round_, now)
     notice = abandoned_notice(round_, reason=reason, at=now, **names)
-    effects = [*mlflow_effects(round_, report, newest=stale), *_to_all(round_, notice)]
+    effects = [*_for_mlflow(round_, report, newest=stale), *_to_all(round_, notice)]
     effect_store.add_effects(connection, effects, now)
 
 
@@ -201,7 +222,7 @@ def enqueue_ended(
     effect_store.add_effects(connection, _to_notified(connection, round_, notice), now)
 
 
-def mlflow_effects(round_: Round, report: RoundReport, *, newest: bool) -> list[NewEffect]:
+def _for_mlflow(round_: Round, report: RoundReport, *, newest: bool) -> list[NewEffect]:
     """Give the effects that show a stored report in MLflow."""
     kinds = [EffectKind.ROUND_RUN]
     if report.state == RoundState.CLOSED:

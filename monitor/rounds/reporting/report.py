@@ -308,11 +308,12 @@ class ReportContext:
         return [point for slot, point in self.timeline if slot <= round_.slot][-TIMELINE:]
 
     def shown_alerts(self, round_: Round) -> list[StoredAlert]:
-        """Choose the alerts that are open, and those that a round fired."""
+        """Choose the open alerts that a round or an earlier one fired, and all that it fired."""
         return [
             alert
             for alert in self.alerts
-            if alert.state is AlertState.FIRING or alert.fired_round_id == round_.id
+            if alert.fired_round_id == round_.id
+            or (alert.state is AlertState.FIRING and alert.fired_slot < round_.slot)
         ]
 
 
