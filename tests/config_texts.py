@@ -107,9 +107,9 @@ kind: webhook => kind: webhook, timeout: 0s
 hooks: [ops] => hooks: [oops]
     20, monitors[mail-travel].hooks[0]: there is no hook 'oops'; known are ops
 bad_rows_max: 0.01 => name: mail-travel
-    18, monitors[mail-travel].name: the key stands here twice, first in line 4; keep one of them
+    18, monitors[mail-travel].name: the key is repeated, first in line 4; keep one of them
 bad_rows_max: 0.01 => bad_rows_max: !!python/name:x 1
-    18, monitors[mail-travel].bad_rows_max: tags (words that begin with !) mean nothing here; remove it
+    18, monitors[mail-travel].bad_rows_max: tags (words that begin with !) are not supported; remove it
 tenant: [eu, us] => tenant: []
     11, monitors[mail-travel].source.where.tenant: an empty list matches nothing; name a value or more
 store: sqlite:///monitor.db => stor: sqlite:///monitor.db
@@ -117,7 +117,7 @@ store: sqlite:///monitor.db => stor: sqlite:///monitor.db
 store: sqlite:///monitor.db => websites: {listen: 127.0.0.1:8080}
     1, websites: there is no such setting here; known are false_alarms, hooks, mlflow, monitors, pages, store, web
 store: sqlite:///monitor.db => store: mysql://h/db
-    1, store: this is no address of a store; write sqlite:///monitor.db or postgresql+psycopg://${DB_USER}:${DB_PASSWORD}@HOST/DATABASE
+    1, store: this is not the address of a store; write sqlite:///monitor.db or postgresql+psycopg://${DB_USER}:${DB_PASSWORD}@HOST/DATABASE
 kind: webhook => kind: webhok
     22, hooks.ops.kind: 'webhok' is not known; did you mean webhook? (installed are webhook, log, alertmanager, apprise, command)
 , secret: "${OPS_HOOK_SECRET}" => <nothing>
@@ -127,7 +127,7 @@ kind: webhook => kind: webhook, timeout: 61s
 pooling: {hazard: 0.35} => threshold_target: {precision: 0.8}
     19, monitors[mail-travel].threshold_target: this setting was removed: pr-monitor threshold tells whether the threshold in use keeps a goal; a limit in `limits` alerts
 pooling: {hazard: 0.35} => judge: {column: verdict}
-    19, monitors[mail-travel].judge: wanted either positive or threshold: which verdicts say yes
+    19, monitors[mail-travel].judge: expected either positive or threshold: which verdicts say yes
 pooling: {hazard: 0.35} => judge: {column: v, positive: 1, within: 9m}
     19, monitors[mail-travel].judge.within: this setting was removed: it belonged to judges that were asked; verdicts come from judge.column
 pooling: {hazard: 0.35} => judge: {column: v, positive: 1, kind: http}
@@ -135,15 +135,15 @@ pooling: {hazard: 0.35} => judge: {column: v, positive: 1, kind: http}
 pooling: {hazard: 0.35} => judge: {column: score, threshold: 0.5}
     19, monitors[mail-travel].judge: 'score' is the score column; a judge is another opinion
 pooling: {hazard: 0.35} => judge: {column: subject, positive: spam}
-    19, monitors[mail-travel].judge: 'subject' is also in source.columns.show; people who see it label what the judge said, so remove it there
+    19, monitors[mail-travel].judge: 'subject' is also in source.columns.show; people who see it repeat what the judge said, so remove it there
 pooling: {hazard: 0.35} => judge: {column: v, positive: a, negative: [a, b]}
     19, monitors[mail-travel].judge: a value is both in positive and in negative; it means one of them
 recall: 0.50 => judge_tpr: 0.7
-    17, monitors[mail-travel].limits.judge_tpr: the monitor has no judge whose rate could be limited
+    17, monitors[mail-travel].limits.judge_tpr: the monitor has no judge to set limits for
 score: score, => score: score, segments: [score],
     9, monitors[mail-travel].source.columns.segments: 'score' is the score column; a segment is a column with few values, such as a country
 score: score, => score: score, segments: [team, team],
-    9, monitors[mail-travel].source.columns.segments: 'team' stands there twice; name each column once
+    9, monitors[mail-travel].source.columns.segments: 'team' is listed twice; name each column once
 score: score, => score: score, released: let_through,
     6, monitors[mail-travel].source.released_with: an outcome that the model prevented is not observable, and without the probability of release precision cannot be estimated from the released items; give the probability or its column, or leave out columns.released and have people judge the flagged items
 score: score, show: [subject, body]} => score: score, released: let_through}⏎      released_with: score
@@ -165,11 +165,11 @@ kind: files, => kind: files, for: flagged,
 [subject, body] => [{column: a, kind: svg}]
     9, monitors[mail-travel].source.columns.show[0].kind: it should be 'text', 'json', 'image', 'html' or 'link', found 'svg'
 [subject, body] => [{column: a, table: [b]}]
-    9, monitors[mail-travel].source.columns.show[0]: wanted either a column with its kind, or a table of columns
+    9, monitors[mail-travel].source.columns.show[0]: expected either a column with its kind, or a table of columns
 [subject, body] => [5]
     9, monitors[mail-travel].source.columns.show[0]: it should be a valid string, found a number; put it in quotes
 [subject, body] => [{table: [score]}]
-    9, monitors[mail-travel].source.columns.show: 'score' is the score column; people who see it label what the model said, so remove it
+    9, monitors[mail-travel].source.columns.show: 'score' is the score column; people who see it repeat what the model said, so remove it
 predictions/*.parquet => '${a-b}.parquet'
     8, monitors[mail-travel].source.path: `${` begins a variable such as ${OPS_HOOK}; write $${ for the characters
 """  # noqa: E501  a sentence stands on one line

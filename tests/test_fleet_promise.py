@@ -83,7 +83,7 @@ def test_monitors_that_are_still_learning_share_the_promise_and_raise_no_alarm(l
         (
             "false_alarms: {}\n",
             "{precision: 0.8, false_alarm_every: 52}",
-            "false_alarms: it promises for all monitors together, so leave "
+            "false_alarms: it covers all monitors together, so leave "
             "limits.false_alarm_every out of m0, m1",
         ),
         (

@@ -119,7 +119,7 @@ class Kinds(Generic[SettingsT, SiteT, MadeT]):
         if len(brought) > (kind not in self.built_in):
             described = " and ".join(map(_described, brought))
             also = " and is built in" if kind in self.built_in else ""
-            message = f"{kind!r} is brought by {described}{also}; uninstall all but one"
+            message = f"{kind!r} is provided by {described}{also}; uninstall all but one"
             raise SettingRefused(setting=_KIND, why=message)
         if brought:
             return self._loaded(brought[0])
@@ -141,7 +141,7 @@ class Kinds(Generic[SettingsT, SiteT, MadeT]):
         except Exception as error:
             if kind in self.built_in or any(map(_is_ours, self._entries(kind))):
                 raise  # a fault of this program
-            why = f"nothing could be made of its settings ({type(error).__name__})"
+            why = f"it cannot be built from its settings ({type(error).__name__})"
             raise self._broken(kind, why) from error
 
     def _entries(self, kind: str) -> list[EntryPoint]:
@@ -179,7 +179,7 @@ class Kinds(Generic[SettingsT, SiteT, MadeT]):
             return f"its settings do not derive from {self.base.__name__}"
         kind_field = settings.model_fields.get(_KIND)
         if kind_field is None or kind_field.default != kind:
-            return f"its settings want `kind: Literal[{kind!r}] = {kind!r}`"
+            return f"its settings need `kind: Literal[{kind!r}] = {kind!r}`"
         return ""
 
 

@@ -90,7 +90,7 @@ def is_block(monitor: Value) -> bool:
 def block_request(tree: Tree, way: Way, monitor: Mapping[str, Value]) -> BlockRequest | None:
     """Read what a block asks for; None for a single monitor, and for what is refused."""
     if FOR_EACH in monitor and CLASSES in monitor:
-        tree.refuse((*way, CLASSES), "a block has for_each or classes, not both; make two of it")
+        tree.refuse((*way, CLASSES), "a block has for_each or classes, not both; split it in two")
         return None
     if FOR_EACH in monitor:
         in_name = placeholders_in(monitor.get("name"))
@@ -102,7 +102,7 @@ def _for_each(
     tree: Tree, way: Way, section: Value, in_name: Collection[str]
 ) -> BlockRequest | None:
     if not isinstance(section, dict) or not section:
-        tree.refuse(way, f"it has a name and its values, {_EXAMPLE}")
+        tree.refuse(way, f"it needs a name and values, {_EXAMPLE}")
         return None
     for name in section:
         if not re.fullmatch(WORD, name):
@@ -112,8 +112,8 @@ def _for_each(
     for name, values in lists.items():
         if lists[first] and values and len(values) != len(lists[first]):
             message = (
-                f"there are {len(values)} for {len(lists[first])} of {first}; lists are read side "
-                "by side, so give as many"
+                f"there are {len(values)} for {len(lists[first])} of {first}; lists are read in "
+                "parallel, so make them equally long"
             )
             tree.refuse((*way, name), message)
     telling = next((name for name in lists if name in in_name), first)
@@ -126,11 +126,11 @@ def _for_each(
 
 def _classes(tree: Tree, way: Way, section: Value) -> BlockRequest | None:
     if not isinstance(section, dict):
-        tree.refuse(way, f"it has a column and its values, {_CLASSES_EXAMPLE}")
+        tree.refuse(way, f"it needs a column and values, {_CLASSES_EXAMPLE}")
         return None
     _check_keys(tree, way, section)
     if not isinstance(section.get("column", ""), str):
-        tree.refuse((*way, "column"), "it is the name of the column with the predicted class")
+        tree.refuse((*way, "column"), "name the column with the predicted class")
     if "values" not in section:
         return None
     values, named = section["values"], None
@@ -166,14 +166,14 @@ def _scalars(tree: Tree, way: Way, values: Value) -> list[Scalar]:
     if not isinstance(values, list) or not values:
         empty = values in ([], {})
         message = "an empty list makes no monitor; name a value or more, or remove the block"
-        tree.refuse(way, message if empty else "a list of values is wanted here, such as [a, b]")
+        tree.refuse(way, message if empty else "expected a list of values, such as [a, b]")
         return []
     if len(values) > _MOST_VALUES:
         message = f"these are {len(values):,} values, and a block has at most {_MOST_VALUES:,}"
         tree.refuse(way, message)
     for value in values:
         if value is None or isinstance(value, list | dict):
-            tree.refuse(way, "a list of texts or numbers is wanted here, such as [a, b]")
+            tree.refuse(way, "expected a list of texts or numbers, such as [a, b]")
             return []
     return values  # type: ignore[return-value]  # looked at one by one
 
@@ -181,7 +181,7 @@ def _scalars(tree: Tree, way: Way, values: Value) -> list[Scalar]:
 def _refuse_twice(tree: Tree, way: Way, values: Sequence[Scalar]) -> None:
     twice = [text for text, count in Counter(map(text_of, values)).items() if count > 1]
     if twice:
-        tree.refuse(way, f"{twice[0]!r} stands there twice; name each value once")
+        tree.refuse(way, f"{twice[0]!r} is listed twice; name each value once")
 
 
 def block_name(name: str, placeholder: str) -> str:
@@ -225,7 +225,7 @@ def check_blocks(
                 tree.refuse((*way, "name"), message)
         else:
             example = f"{'mail' if name is None else text_of(name)}-{{{block.placeholder}}}"
-            message = f"all monitors of the block would have one name; write {example}"
+            message = f"all monitors of the block would have the same name; write {example}"
             tree.refuse((*way, "name"), message)
 
 
@@ -265,7 +265,7 @@ def _check_placeholders(
             message = f"YAML reads braces without quotes as a mapping; put {listed} in quotes"
             tree.refuse((*way, *path), message)
         if path and placeholders_in(path[-1] if isinstance(path[-1], str) else None):
-            message = "placeholders stand in values, not in names of settings; write the name out"
+            message = "placeholders work in values, not in names of settings; write the name out"
             tree.refuse((*way, *path), message)
     _check_use(tree, way, monitor, block, used)
 
@@ -279,7 +279,8 @@ def _check_use(
     if block.kind == FOR_EACH and not in_source:
         message = (
             f"no setting of source has {{{block.placeholder}}}, so all monitors of the block would "
-            f'watch the same; write it there, such as columns: {{score: "{{{block.placeholder}}}"}}'
+            "read the same data; "
+            f'write it there, such as columns: {{score: "{{{block.placeholder}}}"}}'
         )
         tree.refuse((*way, FOR_EACH, block.placeholder), message)
     for name in block.rows[0]:

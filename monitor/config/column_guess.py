@@ -142,7 +142,7 @@ class ColumnGuess:
         return [f"For example{gap}:", f"  {shlex.join(typed)}"]
 
     def _ask(self, question: str, why: str = "", **proposed: object) -> None:
-        self._questions.append(f"nothing tells {question}{why and f': {why}'}")
+        self._questions.append(f"cannot tell {question}{why and f': {why}'}")
         self._proposed |= proposed
 
     def _take(self, flag: str, question: str, names: Sequence[str], why: str) -> None:
@@ -195,7 +195,7 @@ class ColumnGuess:
         for name, values in ({} if times else self._free(_WHOLE)).items():
             if _are_within(_EPOCH, values):
                 unit, prefix = ("", "") if _are_within(_EPOCH_S, values) else (" / 1000", "milli")
-                why = f"{name!r} counts {prefix}seconds since 1970, where files need times"
+                why = f"{name!r} counts {prefix}seconds since 1970, but files need times"
                 if name.isidentifier():
                     seconds = f"to_timestamp({name}{unit})"
                     self._conversion = f").project('* replace ({seconds} as {name})'"
@@ -215,7 +215,7 @@ class ColumnGuess:
         texts = described.first_values({time: kind})[time] if is_text(kind) else []
         values = [f"{value}".strip() for value in texts if value is not None]
         if values and not any(_ISO.match(value) for value in values):
-            why = f"{time!r} holds {values[0]!r}, where files need 2026-03-31 06:00"
+            why = f"{time!r} holds {values[0]!r}, but files need 2026-03-31 06:00"
             formats = [each for each in _TIME_FORMATS if _all_parse(each, values)]
             if len(formats) == 1 and time.isidentifier():  # else day and month may be either
                 parsed = f"strptime({time}, '{formats[0]}')"
@@ -278,7 +278,7 @@ class ColumnGuess:
             threshold = 50 if in_percent else 0 if low < 0 else "SCORE"
             ends = f"{significant_text(low)} to {significant_text(high)}"
             why = f"{score!r} goes from {ends}, so it is hardly 0.5"
-            question = "from which score on items are flagged (--threshold)"
+            question = "from which score items are flagged (--threshold)"
             self._ask(question, why, threshold=threshold)
 
 
@@ -361,7 +361,7 @@ def _problems(types: dict[str, str], flags: Chosen, chosen: Chosen) -> list[str]
         "--threshold needs a column of scores (--score)": threshold is not None
         and chosen.score is None,
         f"{' and '.join(rules)} both say which rows are flagged; give one": len(rules) > 1,
-        f"--threshold {threshold} is no finite number": not math.isfinite(threshold or 0),
+        f"--threshold {threshold} is not a finite number": not math.isfinite(threshold or 0),
         "--positive needs --predicted": chosen.positive and chosen.predicted is None,
     }
     return [

@@ -219,8 +219,8 @@ _NO_SCORE = (
     "the source has no score to cut {0} by; leave {0} out, or name the column in "
     "source.columns.score"
 )
-_NO_JUDGE = "the monitor has no judge whose rate could be limited"
-_NO_GROUPS = "evidence on a judge takes items for independent; remove the limit, or the group"
+_NO_JUDGE = "the monitor has no judge to set limits for"
+_NO_GROUPS = "evidence about a judge assumes independent items; remove the limit, or the group"
 
 _BANDS_ALONE = (
     "the noise of sizes is in intervals of score cells only; remove sample.bands and "
@@ -253,7 +253,7 @@ EXCLUSIONS = {
         "number"
     ),
     ("sample.max_labels", "challenger"): (
-        "all leaves no items by which a challenger could be compared; give a number"
+        "all leaves no items to compare a challenger on; give a number"
     ),
     ("sample.max_labels", "released"): (
         "all counts flagged items that were not released, whose outcome nobody can observe; give "
@@ -290,7 +290,7 @@ def _store(value: str) -> str:
     if re.match(r"postgresql(\+psycopg)?://.", value):
         return one_at(value)
     message = (
-        "this is no address of a store; write sqlite:///monitor.db or "
+        "this is not the address of a store; write sqlite:///monitor.db or "
         "postgresql+psycopg://${DB_USER}:${DB_PASSWORD}@HOST/DATABASE"
     )
     raise ValueError(message)
@@ -354,7 +354,7 @@ class Config(Settings):
         if both:
             yield (
                 "false_alarms",
-                "it promises for all monitors together, so leave limits.false_alarm_every out of "
+                "it covers all monitors together, so leave limits.false_alarm_every out of "
                 f"{', '.join(both)}",
             )
         if self.false_alarm_every(self.monitors[0]) < SHORTEST_PROMISE:

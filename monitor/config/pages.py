@@ -42,7 +42,7 @@ def parse_address(text: str) -> Address:
     """
     match = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:]+)):(\d{1,5})", text)
     if match is None:
-        message = f"{text!r} is no address; write HOST:PORT, such as 127.0.0.1:8080"
+        message = f"{text!r} is not an address; write HOST:PORT, such as 127.0.0.1:8080"
         raise SettingRefused(setting="listen", why=message)
     host, port = match[1] or match[2], int(match[3])
     if not 1 <= port <= _HIGHEST_PORT:
@@ -58,8 +58,8 @@ def _refuse_names(host: str) -> None:
         ipaddress.ip_address(host)
     except ValueError:
         message = (
-            f"{host!r} is no IP address of this machine; write 127.0.0.1, [::1] or, where other "
-            "machines are let in, 0.0.0.0"
+            f"{host!r} is not an IP address of this machine; write 127.0.0.1, [::1] or, where "
+            "other machines are let in, 0.0.0.0"
         )
         raise SettingRefused(setting="listen", why=message) from None
 
@@ -80,8 +80,8 @@ class WebSettings(Settings):
     def _reachable(self) -> WebSettings:
         if not self.address.is_loopback and not self.allow_remote:
             message = (
-                f"other machines can reach {self.address}, and nothing here asks for a "
-                "password; write 127.0.0.1, or add allow_remote: true where a firewall decides"
+                f"other machines can reach {self.address}, and no password protects "
+                "it; write 127.0.0.1, or add allow_remote: true if a firewall does"
             )
             raise SettingRefused(setting="listen", why=message)
         return self
@@ -115,7 +115,7 @@ class PagesSettings(Settings):
         for name in self.names:
             if not _is_host(name):
                 message = (
-                    f"{name!r} is no name by which a browser asks for a machine; write "
+                    f"{name!r} is not a host name; write "
                     "labels.example.org, without https:// and port"
                 )
                 raise SettingRefused(setting="names", why=message)
@@ -128,19 +128,19 @@ class PagesSettings(Settings):
         who = f"other machines can reach {self.address}"
         if not self.behind_proxy:
             message = (
-                f"{who}, and without encryption all on the way read passwords and texts; put a "
-                "proxy that speaks https in front of the pages and add behind_proxy: true, or "
-                f"write 127.0.0.1:{self.address.port}"
+                f"{who}, and without encryption everyone on the network path can read "
+                "passwords and texts; put an https proxy in front of the pages and add "
+                f"behind_proxy: true, or write 127.0.0.1:{self.address.port}"
             )
             raise SettingRefused(setting="listen", why=message)
         if self.login is None:
             message = (
-                f"{who}, where no link of the log leads; add {{kind: users}}, or {{kind: mlflow}} "
-                "for the accounts of the MLflow server"
+                f"{who}, where links in the log do not work; add {{kind: users}}, or "
+                "{kind: mlflow} for the accounts of the MLflow server"
             )
             raise SettingRefused(setting="login", why=message)
         if not self.names:
-            message = f"{who}; say by which names browsers do, such as [labels.example.org]"
+            message = f"{who}; list the host names that browsers use, such as [labels.example.org]"
             raise SettingRefused(setting="names", why=message)
         return self
 

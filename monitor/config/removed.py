@@ -23,7 +23,7 @@ _REMOVED = {
         "a first round asks for all of its labels at once; `plan` shows its margins and those of "
         "later rounds"
     ),
-    "pages.tls": "put a proxy that speaks https in front of the pages and add `behind_proxy: true`",
+    "pages.tls": "put an https proxy in front of the pages and add `behind_proxy: true`",
     "labeling.gold": _PAGE_CONTROLS,
     "labeling.gold_share": _PAGE_CONTROLS,
     "labeling.gold_feedback": _PAGE_CONTROLS,

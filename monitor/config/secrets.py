@@ -57,7 +57,7 @@ class Filling:
         if not isinstance(value, str):
             return value
         if _IN_URL.search(value):
-            message = "a password may not stand in this file; set a variable and write ${NAME}"
+            message = "do not write a password into this file; set a variable and write ${NAME}"
             self.tree.refuse(way, message)
         return _VARIABLE.sub(lambda match: self._variable(match, way), value)
 
@@ -103,14 +103,14 @@ class Filling:
         if of_file not in values:
             return
         if key in values:
-            problem = f"{key} is given already; keep one of {key} and {of_file}"
+            problem = f"{key} is already set; keep one of {key} and {of_file}"
         try:
             with (self.folder / values.pop(of_file)).open("rb") as file:
                 text = file.read(_FILE_MAX).decode().rstrip("\r\n")
         except UnicodeDecodeError:
             problem = "the file with the secret is not UTF-8"
         except (OSError, ValueError, TypeError) as error:
-            reason = str(getattr(error, "strerror", None) or "this is no path").lower()
+            reason = str(getattr(error, "strerror", None) or "this is not a path").lower()
             problem = f"the file with the secret cannot be read: {reason}"
         if problem:
             self.tree.refuse((*way, of_file), problem)
@@ -126,7 +126,7 @@ class Filling:
                 self._refuse_literals((*way, part), key)
         elif value is not None and not re.search(pattern, str(value)):
             instead = f"`{key}: ${{NAME}}`, or write `{key}_file: PATH`"
-            message = f"a secret may not stand in this file; set a variable and write {instead}"
+            message = f"do not write a secret into this file; set a variable and write {instead}"
             self.tree.refuse(way, message)
 
 

@@ -19,7 +19,7 @@ _SEPARATE = {"column", "files"}
 """Kinds that may come twice: what one of them is asked is apart from what another is."""
 
 _LIST = (
-    "labelers are listed no more: write {flagged: ..., passed: ...}, a labeler under each; "
+    "lists of labelers were removed: write {flagged: ..., passed: ...}, a labeler under each; "
     "`checks: ...` beside them is one that checks a column, and none is for a segment"
 )
 
@@ -94,11 +94,12 @@ def _refuse_misfits(parts: Mapping[str, Labeling]) -> None:
             raise SettingRefused(setting=f"{role}.kind", why=why)
         if getattr(part, "answer", None) == "class":
             why = (
-                "people choose a class where a block of classes has one labeler; ask for yes or no"
+                "people can choose a class only if a block of classes has one labeler; "
+                "ask for yes or no"
             )
             raise SettingRefused(setting=f"{role}.answer", why=why)
         if part.adjudicator is not None and len(adjudicators) > 1:
-            why = "one person decides in a round; name the same one everywhere"
+            why = "a round has one adjudicator; name the same one everywhere"
             raise SettingRefused(setting=f"{role}.adjudicator", why=why)
 
 
@@ -113,7 +114,7 @@ def _refuse_checks(parts: Mapping[str, Labeling]) -> None:
         why = "no column has `checks`, the number of its items that are checked"
         raise SettingRefused(setting=CHECKS, why=why)
     if checked and not checks:
-        why = 'nobody asks people; add a line such as checks: {kind: page, question: "..."}'
+        why = 'no labeler asks people; add a line such as checks: {kind: page, question: "..."}'
         raise SettingRefused(setting=f"{checked[0]}.checks", why=why)
 
 

@@ -18,7 +18,7 @@ from monitor.files.yaml_text import WORDS, monitor_name, yaml_text
 
 _NOT_SHOWN = re.compile(r"score|prob|pred|model|version|label|class|target|flag|truth|decision|y_")
 _AWARE = re.compile(r"WITH TIME ZONE|TIMESTAMPTZ", re.IGNORECASE)
-_UTC = "took UTC as the zone of times, which name none"
+_UTC = "took UTC as the time zone, since times name none"
 _USUAL = frozenset({"1", "0", "true", "false", ""})  # read as yes and no without a setting
 _SHOWN_AT_MOST = 5  # columns; a labeler reads no more
 

@@ -96,10 +96,10 @@ def _syntax(error: yaml.YAMLError) -> str:
     """Describe what the parser met, without the text around it: that may hold a secret."""
     marker = getattr(error, "problem_mark", None)
     if marker is None:
-        return ": this is not YAML: a character that may not stand in a text file"
+        return ": this is not YAML: a character that is not allowed in a text file"
     problem = str(getattr(error, "problem", None) or "it cannot be read")
     problem = re.sub(r"(alias|anchor|tag|directive)\b.*|\n.*", r"\1", problem)
-    hint = "a value that holds ': ', '#', '*' or '&' wants quotes"
+    hint = "a value that holds ': ', '#', '*' or '&' needs quotes"
     return f":{marker.line + 1}:{marker.column + 1}: this is not YAML: {problem}; {hint}"
 
 
@@ -179,7 +179,7 @@ def _value(tree: Tree, node: _Node, line: int, way: Way = ()) -> Value:
     tree.lines[way] = line
     event = node.event
     if event.tag is not None:
-        tree.refuse(way, "tags (words that begin with !) mean nothing here; remove it")
+        tree.refuse(way, "tags (words that begin with !) are not supported; remove it")
     if isinstance(event, yaml.MappingStartEvent):
         return _mapping(tree, node, way)
     if isinstance(event, yaml.SequenceStartEvent):
@@ -197,7 +197,7 @@ def _mapping(tree: Tree, node: _Node, way: Way) -> dict[str, Value]:
         name = key.event.value
         path = (*way, name)
         if name in values:
-            first = f"the key stands here twice, first in line {tree.lines[path]}"
+            first = f"the key is repeated, first in line {tree.lines[path]}"
             tree.refuse(path, f"{first}; keep one of them", key.line)
         else:
             values[name] = _value(tree, value, key.line, path)

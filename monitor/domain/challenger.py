@@ -83,7 +83,7 @@ class Challenger(Settings):
     def _one_rule(self) -> Challenger:
         by_score = (self.score, self.threshold) != (None, None)
         if by_score is (self.predicted is not None):
-            message = "wanted either score with threshold, or predicted: which items it flags"
+            message = "expected either score with threshold, or predicted: which items it flags"
             raise ValueError(message)
         if by_score and None in (self.score, self.threshold):
             message = "score and threshold go together: it flags scores from the threshold on"

@@ -89,7 +89,7 @@ class Judge(Settings):
     @model_validator(mode="after")
     def _one_rule(self) -> Judge:
         if (self.positive is None) is (self.threshold is None):
-            message = "wanted either positive or threshold: which verdicts say yes"
+            message = "expected either positive or threshold: which verdicts say yes"
             raise ValueError(message)
         if self.negative is not None and self.threshold is not None:
             message = "negative goes with positive; below the threshold is a no"

@@ -77,7 +77,7 @@ def time_of(cell: object) -> datetime | None:
     text = text_of(cell)
     if not text:
         return None
-    problem = f"{LABELED_AT} {text[:80]!r}: wanted ISO 8601 with an offset, such as "
+    problem = f"{LABELED_AT} {text[:80]!r}: expected ISO 8601 with an offset, such as "
     problem += "2026-03-02T06:00:00+00:00, or nothing"
     try:
         at = datetime.fromisoformat(text)

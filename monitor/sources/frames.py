@@ -145,7 +145,7 @@ def datetime_of(location: object, columns: Columns, microseconds: int) -> dateti
         return _EPOCH + timedelta(microseconds=microseconds)
     except OverflowError:
         message = (
-            f"{location}: column {columns.time!r} (columns.time) holds a time that is not of the "
+            f"{location}: column {columns.time!r} (columns.time) holds a time outside of the "
             f"years 1 to 9999 ({microseconds:,} microseconds since 1970); correct that row, or "
             "source.time_unit where it has one"
         )
@@ -163,14 +163,14 @@ def _check_counts(
     if wrong is not None and all(one.bucket in UNTIMED for one in counts):
         message = (
             f"{location}: no value of column {columns.time!r} (columns.time) is a time, the "
-            f"first is {wrong!r}; wanted ISO 8601, such as 2026-03-02T06:00:00Z"
+            f"first is {wrong!r}; expected ISO 8601, such as 2026-03-02T06:00:00Z"
         )
         raise SourceRefused(message)
     wrong = _first_example(counts, SCORE_UNREADABLE)
     if wrong is not None and not rows_in(counts, *range(strata)):
         message = (
             f"{location}: no value of column {columns.score!r} (columns.score) is a number, "
-            f"the first is {wrong!r}; wanted numbers with a decimal point, such as 0.73"
+            f"the first is {wrong!r}; expected numbers with a decimal point, such as 0.73"
         )
         raise SourceRefused(message)
 
@@ -202,7 +202,7 @@ def _other_versions(inside: Sequence[BucketCount], newest: str | None) -> dict[s
     return dict(notes)
 
 
-RELEASED_NOTE = "flagged items were let through, as columns.released has it"
+RELEASED_NOTE = "flagged items were let through, according to columns.released"
 
 
 def _release_note(strata: Sequence[StratumFrame]) -> dict[str, int]:

@@ -40,10 +40,10 @@ class ShownColumn(Settings):
     @model_validator(mode="after")
     def _column_or_table(self) -> ShownColumn:
         if (self.column is None) is (self.table is None):
-            message = "wanted either a column with its kind, or a table of columns"
+            message = "expected either a column with its kind, or a table of columns"
             raise ValueError(message)
         if self.table is not None and self.kind != "text":
-            message = "a table shows its columns as text; leave kind out"
+            message = "a table shows its columns as text; remove kind"
             raise SettingRefused(setting="kind", why=message)
         if self.folder is not None and self.kind != "image":
             message = "only a column of kind: image has files in a folder; remove it"
@@ -167,7 +167,7 @@ def _of_data_url(url: str) -> Value:
     try:
         return picture(base64.b64decode(url[start.end() :], validate=True))
     except (binascii.Error, ValueError):
-        return no_picture("its data URL is no whole base64")
+        return no_picture("its data URL is not complete base64")
 
 
 def _read_below(folder: Path, path: str) -> bytes:
@@ -184,6 +184,6 @@ def _read_below(folder: Path, path: str) -> bytes:
     opened = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     with open(opened, "rb") as stream:  # noqa: PTH123  what was opened already
         if not stat.S_ISREG(os.fstat(opened).st_mode):
-            message = "it is no file"
+            message = "it is not a file"
             raise ValueError(message)
         return stream.read(MOST_BYTES + 1)

@@ -34,7 +34,7 @@ from monitor.sources.table_truths import TableTruths
 
 SLOW = (
     "It is tried again; an index on the time column helps, or on the id column of a truth, and "
-    "source.timeout may be raised if a reading needs longer"
+    "source.timeout may be raised if reading takes longer"
 )
 """What somebody can do where a database takes too long."""
 
@@ -215,7 +215,7 @@ def _parsed(address: str) -> URL:
     try:
         return make_url(address)
     except (ArgumentError, ValueError):
-        message = "source.url is no address of a database, or its port is no number"
+        message = "source.url is not the address of a database, or its port is no number"
         raise SourceRefused(message) from None
 
 

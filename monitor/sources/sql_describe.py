@@ -83,7 +83,7 @@ def _without_password(address: str) -> str:
         password = None
     if password is not None and not _VARIABLE.search(str(password)):
         message = (
-            "a password may not stand in the config, nor on the command line; set a variable and "
+            "do not write a password into the config or on the command line; set a variable and "
             "write it as ${NAME}, the whole address in single quotes"
         )
         raise InputRefused(message)

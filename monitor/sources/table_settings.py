@@ -96,7 +96,7 @@ class Columns(Settings):
             if getattr(self, name) in self.shown:
                 message = (
                     f"{getattr(self, name)!r} is the {name} column; people who see it "
-                    "label what the model said, so remove it"
+                    "repeat what the model said, so remove it"
                 )
                 raise SettingRefused(setting="show", why=message)
         return self
@@ -110,7 +110,7 @@ class Columns(Settings):
 def _refuse_repeated(names: Sequence[str], setting: str, remedy: str) -> None:
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
-        message = f"{repeated[0]!r} stands there twice; {remedy}"
+        message = f"{repeated[0]!r} is listed twice; {remedy}"
         raise SettingRefused(setting=setting, why=message)
 
 
@@ -168,7 +168,7 @@ class TableSettings(SourceSettings):
             message = f"{probability!r} holds something else; name the column of probabilities"
             raise SettingRefused(setting="released_with", why=message)
         if isinstance(probability, str) and probability in columns.shown:
-            message = f"{probability!r} is also in columns.show, where it tells what was flagged"
+            message = f"{probability!r} is also in columns.show, where it reveals what was flagged"
             raise SettingRefused(setting="released_with", why=message)
         return self
 
@@ -182,14 +182,14 @@ class TableSettings(SourceSettings):
             ("challenger", self.challenger),
         ):
             if other is not None:
-                message = f"it cannot go with source.{setting} yet; remove one of them"
+                message = f"it cannot be combined with source.{setting} yet; remove one of them"
                 raise SettingRefused(setting="kept_with", why=message)
         used = {columns.id, columns.time, columns.score, columns.predicted, *columns.segments}
         if isinstance(sampling, str) and sampling in used:
             message = f"{sampling!r} holds something else; name the column of probabilities"
             raise SettingRefused(setting="kept_with", why=message)
         if isinstance(sampling, str) and sampling in columns.shown:
-            message = f"{sampling!r} is also in columns.show, where it tells what was flagged"
+            message = f"{sampling!r} is also in columns.show, where it reveals what was flagged"
             raise SettingRefused(setting="kept_with", why=message)
         return self
 
@@ -206,7 +206,7 @@ class TableSettings(SourceSettings):
         }
         for setting, other in others.items():
             if other is not None:
-                message = f"it cannot go with source.{setting} yet; remove one of them"
+                message = f"it cannot be combined with source.{setting} yet; remove one of them"
                 raise SettingRefused(setting="columns.weight", why=message)
         for name in ("id", "time", "score", "predicted", "model_version"):
             if weight == getattr(columns, name):
@@ -221,7 +221,7 @@ class TableSettings(SourceSettings):
             return self
         if challenger.column in columns.shown:
             message = (
-                f"{challenger.column!r} is also in columns.show; people who see it label what the "
+                f"{challenger.column!r} is also in columns.show; people who see it repeat what the "
                 "challenger said, so remove it there"
             )
             raise SettingRefused(setting="challenger", why=message)
@@ -290,7 +290,7 @@ class TableSettings(SourceSettings):
         columns = self.columns
         if judge.column in columns.shown:
             return (
-                f"{judge.column!r} is also in source.columns.show; people who see it label what "
+                f"{judge.column!r} is also in source.columns.show; people who see it repeat what "
                 "the judge said, so remove it there"
             )
         for name in ("id", "time", "score", "predicted", "model_version"):
@@ -349,7 +349,7 @@ def _address(value: str) -> str:
     if re.match(r"[a-z][a-z0-9_]*(\+[a-z0-9_]+)?://.", value):
         return value if value.startswith("sqlite") else one_at(value)
     message = (
-        "this is no address of a database; write sqlite:///FILE, "
+        "this is not the address of a database; write sqlite:///FILE, "
         "postgresql+psycopg://${DB_USER}:${DB_PASSWORD}@HOST/DATABASE or another address that "
         "SQLAlchemy takes"
     )

@@ -134,7 +134,7 @@ def test_rows_without_a_usable_probability_are_bad_rows_with_the_reason(guardrai
         ),
         (
             {"mark": ("score: score,", "score: score, released: likely,")},
-            "cannot go with source.columns.released",
+            "cannot be combined with source.columns.released",
         ),
     ],
 )

@@ -85,7 +85,7 @@ def test_init_takes_the_truth_from_a_column_of_the_table(stored):
         (["sqlite:///p.sqlite"], 2, "this is the address of a database, name its table or view"),
         (["sqlite:///p.sqlite", "--table", "scord"], 65, "did you mean 'scored'?"),
         (["sqlite:///gone.sqlite", "--table", "scored"], 65, "there is no file"),
-        (["postgresql://u:canary@h/d", "--table", "t"], 65, "a password may not stand in the"),
+        (["postgresql://u:canary@h/d", "--table", "t"], 65, "do not write a password into the"),
         (["postgresql://u:${NO_SUCH}@h/d", "--table", "t"], 65, "has no variable NO_SUCH"),
         (["oracle://h/d", "--table", "t"], 65, "oracle is not known here"),
     ],

@@ -114,7 +114,7 @@ def test_one_block_has_a_monitor_by_count_and_one_by_amount(payments):
                 "weight": WEIGHT,
                 "kept": ("threshold: 0.5", "threshold: 0.5\n      kept_with: 0.1"),
             },
-            "cannot go with source.kept_with",
+            "cannot be combined with source.kept_with",
         ),
     ],
 )

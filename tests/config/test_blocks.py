@@ -156,25 +156,25 @@ REFUSED_EACH = """\
 [travel, finance] => [<c0 to c1000>]
     3, monitors[mail-{column}].for_each.column: these are 1,001 values, and a block has at most 1,000
 [travel, finance] => travel
-    3, monitors[mail-{column}].for_each.column: a list of values is wanted here, such as [a, b]
+    3, monitors[mail-{column}].for_each.column: expected a list of values, such as [a, b]
 [travel, finance] => [travel, travel]
-    3, monitors[mail-{column}].for_each.column: 'travel' stands there twice; name each value once
+    3, monitors[mail-{column}].for_each.column: 'travel' is listed twice; name each value once
 about {column}? => about {colum}?
     9, monitors[mail-{column}].labeling.question: {colum} is no placeholder of this block, which has {column}; write {{colum}} for the text
 mail-{column} => mail
-    2, monitors[mail].name: all monitors of the block would have one name; write mail-{column}
+    2, monitors[mail].name: all monitors of the block would have the same name; write mail-{column}
 - name: mail-{column}⏎    for => - for
-    2, monitors[0].name: all monitors of the block would have one name; write mail-{column}
+    2, monitors[0].name: all monitors of the block would have the same name; write mail-{column}
 [travel, finance] => [travel, real estate]
     3, monitors[mail-{column}].for_each: 'real estate' makes a monitor named 'mail-real estate', and a name has 1 to 100 letters, digits, '_', '-' or '.'; use a second list for the names: for_each: {column: [...], as: [...]}, and {as} in name
 "score_{column}" => score
-    3, monitors[mail-{column}].for_each.column: no setting of source has {column}, so all monitors of the block would watch the same; write it there, such as columns: {score: "{column}"}
+    3, monitors[mail-{column}].for_each.column: no setting of source has {column}, so all monitors of the block would read the same data; write it there, such as columns: {score: "{column}"}
 [travel, finance]} => [travel, finance], at: [0.5]}
-    3, monitors[mail-{column}].for_each.at: there are 1 for 2 of column; lists are read side by side, so give as many
+    3, monitors[mail-{column}].for_each.at: there are 1 for 2 of column; lists are read in parallel, so make them equally long
 [travel, finance]} => [travel, finance], at: [0.5, 0.7]}
     3, monitors[mail-{column}].for_each.at: {at} is not used in any setting of the block; use it or remove it
       threshold: 0.5 =>       threshold: 0.5⏎      where: {"is_{column}": 1}
-    8, monitors[mail-{column}].source.where.is_{column}: placeholders stand in values, not in names of settings; write the name out
+    8, monitors[mail-{column}].source.where.is_{column}: placeholders work in values, not in names of settings; write the name out
 threshold: 0.5 => threshold: {column}
     7, monitors[mail-{column}].source.threshold: YAML reads braces without quotes as a mapping; put {column} in quotes
 labeling: {kind => labeling: {answer: class, kind
@@ -186,7 +186,7 @@ REFUSED_CLASSES = """\
 [travel, finance, other] => [<c0 to c300>]
     3, monitors[mail-{class}].classes.values: these are 301 classes, and a block has monitors for 300 at most; list those that need none in source.negative
 [travel, finance, other] => {a: travel, b: 'travel '}
-    3, monitors[mail-{class}].classes.values: 'travel' stands there twice; name each value once
+    3, monitors[mail-{class}].classes.values: 'travel' is listed twice; name each value once
 column: topic,  => <nothing>
     3, monitors[mail-{class}].classes.column: this setting is missing; such as classes: {column: predicted, values: [travel, finance, other]}
 source: {path => source: {threshold: 0.5, path
@@ -196,7 +196,7 @@ source: {path => source: {negative: [spam, travel], path
 {id: id, time: at, => {id: id, time: at, predicted: topic,
     4, monitors[mail-{class}].source.columns.predicted: a block of classes needs none: classes.column is that column; remove it
     source =>     for_each: {a: [b]}⏎    source
-    3, monitors[mail-{class}].classes: a block has for_each or classes, not both; make two of it
+    3, monitors[mail-{class}].classes: a block has for_each or classes, not both; split it in two
 """  # noqa: E501
 REFUSED_ANSWERS = """\
 about? => about {class}?

@@ -60,8 +60,8 @@ def test_a_secret_in_the_file_is_refused_with_the_way_out_and_not_repeated(
     found = refused(changed(before, after))
 
     assert len(found) == 1
-    assert f", {path}: a " in found[0]
-    assert "may not stand in this file; set a variable and write" in found[0]
+    assert f", {path}: do not write a " in found[0]
+    assert " into this file; set a variable and write" in found[0]
     assert "canary" not in found[0]
 
 
@@ -89,11 +89,11 @@ def test_a_secret_may_stand_in_a_file_of_its_own(load, tmp_path):
     ("given", "why"),
     [
         ("secret_file: none", "the file with the secret cannot be read: no such file or directory"),
-        ("secret_file: 7", "the file with the secret cannot be read: this is no path"),
+        ("secret_file: 7", "the file with the secret cannot be read: this is not a path"),
         ("secret_file: bytes", "the file with the secret is not UTF-8"),
         (
             'secret: "${OPS_HOOK_SECRET}", secret_file: hook.secret',
-            "secret is given already; keep one of secret and secret_file",
+            "secret is already set; keep one of secret and secret_file",
         ),
     ],
 )
@@ -133,7 +133,7 @@ ODD_FILES = [
     (b"a: *canary\n", ":1:4: this is not YAML: found undefined alias;"),
     (b"a: 1\n---\nb: 2\n", ":2:1: this is not YAML: "),
     (b"a: \xff\n", ":1: byte 4 is not UTF-8; save the file as UTF-8"),
-    (b"a: \x00\n", ": this is not YAML: a character that may not stand in a text file"),
+    (b"a: \x00\n", ": this is not YAML: a character that is not allowed in a text file"),
     (
         b"a: " + b"[" * 2000,
         ":1: over 30 levels deep, aliases (*name) written out; is it a config file?",

@@ -152,11 +152,11 @@ passed: {kind: files}/country: {kind: files} => .country: there is no such setti
 passed: {kind: fils} => .passed.kind: 'fils' is not known; did you mean files?
 passed: {kind: page} => .passed.question: this setting is missing
 passed: {kind: files, audit: {tp: 9, fn: 1, tn: 9, fp: 1}} => .passed.audit: this setting was
-passed: {kind: page, question: "Is it?", answer: class} => .passed.answer: people choose a class
+passed: {kind: page, question: "Is it?", answer: class} => .passed.answer: people can choose a class
 passed: {kind: page, question: "?"}/checks: {kind: page, question: "!"} => .checks.kind: a round
 passed: {kind: files}/checks: {kind: files} => .checks: no column has `checks`
 passed: {kind: files}/checks: COLUMN{} => .checks.kind: people check the labels of a column
-passed: COLUMN{, checks: 9} => .passed.checks: nobody asks people
+passed: COLUMN{, checks: 9} => .passed.checks: no labeler asks people
 """
 
 
@@ -176,7 +176,7 @@ def test_labelers_that_cannot_be_used_are_refused_at_their_line(tmp_path, row):
 def test_a_list_with_other_labelers_is_refused_and_says_how_to_write_them(tmp_path, role):
     items = [COLUMN.replace("{", "{for: flagged, "), FILES.replace("{", f"{{for: {role}, ")]
 
-    with pytest.raises(ConfigRefused, match=r"labeling: labelers are listed no more: write \{fla"):
+    with pytest.raises(ConfigRefused, match=r"labeling: lists of labelers were removed: write \{f"):
         loaded(tmp_path, "".join(f"\n      - {one}" for one in items))
 
 

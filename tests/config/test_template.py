@@ -122,7 +122,7 @@ def test_a_predicted_text_needs_the_value_that_means_positive(written):
 @pytest.mark.parametrize(
     ("columns", "chosen", "sentence"),
     [
-        (MAIL[1:], Chosen(), "nothing tells which column is the id (--id)"),
+        (MAIL[1:], Chosen(), "cannot tell which column is the id (--id)"),
         ([MAIL[0], MAIL[2]], Chosen(), "which column is the time of the prediction (--time)"),
         (MAIL[:2], Chosen(), "which rows are flagged (--score with --threshold, or --predicted)"),
         (CARDS[1:], Chosen(time="when"), "there is no column 'when' (--time)"),
@@ -131,7 +131,7 @@ def test_a_predicted_text_needs_the_value_that_means_positive(written):
         (MAIL, Chosen(predicted="score", threshold=0.5), "both say which rows are flagged"),
         (CARDS, Chosen(threshold=0.5), "--threshold needs a column of scores (--score)"),
         (MAIL, Chosen(positive="1"), "--positive needs --predicted"),
-        (MAIL, Chosen(threshold=float("nan")), "--threshold nan is no finite number"),
+        (MAIL, Chosen(threshold=float("nan")), "--threshold nan is not a finite number"),
     ],
 )
 def test_what_cannot_be_told_is_refused_with_the_flag_and_the_columns(columns, chosen, sentence):
@@ -162,7 +162,7 @@ def test_ids_and_scores_of_unknown_names_are_taken_by_their_values_and_named(wri
         "took 'txn' as the id, the only column whose values are all different (40 rows read)",
         "took 'p_callback' as the score, the only column of numbers from 0 to 1",
         "took 0.5 as the threshold: items are flagged from it on",
-        "took UTC as the zone of times, which name none",
+        "took UTC as the time zone, since times name none",
     ]
 
 

@@ -45,15 +45,15 @@ def test_each_hook_is_read_by_its_kind(hooks):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("a: {kind: apprise, url: slack://T0KEN/a/b}", "url: a secret may not stand in this file"),
+        ("a: {kind: apprise, url: slack://T0KEN/a/b}", "url: do not write a secret into this file"),
         (
             "a: {kind: alertmanager, url: https://a/, authorization: T0KEN}",
-            "a secret may not stand",
+            "do not write a secret",
         ),
-        ("a: {kind: alertmanager, url: https://u:T0KEN@a/}", "a password may not stand"),
+        ("a: {kind: alertmanager, url: https://u:T0KEN@a/}", "do not write a password"),
         ("a: {kind: alertmanager, url: http://a/}", "plain http"),
         ("a: {kind: command, command: page}", "command: it should be a valid list"),
-        ("secret: {kind: webhook, url: https://T0KEN/}", "url: a secret may not stand"),
+        ("secret: {kind: webhook, url: https://T0KEN/}", "url: do not write a secret"),
         ("a: {kind: smoke, url: https://a/}", "'smoke' is not known"),
         ("a: {kind: [], url: https://T0KEN/}", "a.kind: '\\[\\]' is not known"),
         (

@@ -190,7 +190,7 @@ def test_times_of_labels_are_kept_and_naive_ones_refused(labeler):
         datetime(2026, 3, 2, 5, tzinfo=UTC),
         datetime(2026, 3, 3, 6, tzinfo=UTC),
     ]
-    assert [text.split(": wanted ISO 8601 with an offset")[0] for text in reasons(found)] == [
+    assert [text.split(": expected ISO 8601 with an offset")[0] for text in reasons(found)] == [
         "eve.csv row 4: labeled_at '2026-03-02 06:00'",
         "eve.csv row 5: labeled_at 'soon'",
     ]

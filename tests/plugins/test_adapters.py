@@ -185,7 +185,7 @@ BAD = {
         "from monitor.domain.adapters import Adapter, SourceSettings\n"
         "class Settings(SourceSettings):\n    kind: Literal['kafka'] = 'kafka'\n"
         "ADAPTER = Adapter(Settings, dict)",
-        "its settings want `kind: Literal['queue'] = 'queue'`",
+        "its settings need `kind: Literal['queue'] = 'queue'`",
     ),
     "settings of a type that is not there": (
         "from __future__ import annotations\n"
@@ -197,7 +197,7 @@ BAD = {
         "ADAPTER = Adapter(Settings, dict)",
         "its settings cannot be read (PydanticUserError)",
     ),
-    "makes no source": (UNMADE, "nothing could be made of its settings (KeyError)"),
+    "makes no source": (UNMADE, "it cannot be built from its settings (KeyError)"),
 }
 SOURCES, LABELERS = adapters.SOURCES.names(), adapters.LABELERS.names()
 REFUSED = {
@@ -269,7 +269,7 @@ def test_a_kind_that_is_built_in_already_is_refused_and_others_go_on(package, co
 
     assert refused.code == 78
     assert (
-        "labeling.kind: 'files' is brought by package acme-files 1.0 (entry point files = "
+        "labeling.kind: 'files' is provided by package acme-files 1.0 (entry point files = "
         "acme_files:ADAPTER of pr_monitor.labelers) and is built in; uninstall all but one"
     ) in refused.err
 
@@ -348,7 +348,7 @@ def test_a_kind_that_a_variable_names_has_its_secrets_in_no_file_either(
 
     refused = ran("check", site=site)
 
-    assert "labeling.token: a secret may not stand in this file" in refused.err
+    assert "labeling.token: do not write a secret into this file" in refused.err
     assert "canary" not in refused.err
 
 

@@ -66,8 +66,8 @@ def test_a_column_that_cannot_serve_costs_the_comparison_and_not_the_window(
 @pytest.mark.parametrize(
     ("challenger", "said"),
     [
-        ({}, "wanted either score with threshold, or predicted"),
-        ({"score": "v8", "threshold": 1, "predicted": "p"}, "wanted either score"),
+        ({}, "expected either score with threshold, or predicted"),
+        ({"score": "v8", "threshold": 1, "predicted": "p"}, "expected either score"),
         ({"score": "v8"}, "score and threshold go together"),
         ({"threshold": 0.5}, "score and threshold go together"),
         ({"score": "score", "threshold": 0.5}, "it flags by the classifier's own rule"),

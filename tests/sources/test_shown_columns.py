@@ -111,7 +111,7 @@ def test_a_link_that_stays_in_the_folder_is_followed(tmp_path, pictures):
     [
         ("none.png", "no such file or directory"),
         ("below", "is a directory"),
-        ("pipe", "it is no file"),
+        ("pipe", "it is not a file"),
         ("drawing.svg", "it is no PNG, JPEG, GIF or WebP"),
         ("page.png", "it is no PNG, JPEG, GIF or WebP"),
         ("empty.png", "it is no PNG, JPEG, GIF or WebP"),
@@ -137,8 +137,8 @@ def test_what_is_no_picture_is_told(tmp_path, pictures, path, problem):
     ("url", "problem"),
     [
         ("data:image/png,abc", "its data URL is not in base64"),
-        ("data:image/png;base64,@@@", "its data URL is no whole base64"),
-        ("data:image/png;base64,YQ", "its data URL is no whole base64"),
+        ("data:image/png;base64,@@@", "its data URL is not complete base64"),
+        ("data:image/png;base64,YQ", "its data URL is not complete base64"),
         ("data:image/svg+xml;base64,PHN2Zy8+", "it is no PNG, JPEG, GIF or WebP"),
     ],
 )
@@ -177,12 +177,12 @@ def test_a_table_and_other_kinds_are_read_as_texts_that_do_not_steer(tmp_path):
 @pytest.mark.parametrize(
     ("show", "why"),
     [
-        (["a", "a"], "'a' stands there twice; give one of them another name"),
-        (["a", {"column": "a", "kind": "html"}], "'a' stands there twice"),
-        ([{"kind": "html"}], "wanted either a column with its kind, or a table of columns"),
-        ([{"column": "a", "table": ["b"]}], "wanted either a column with its kind, or a table"),
+        (["a", "a"], "'a' is listed twice; give one of them another name"),
+        (["a", {"column": "a", "kind": "html"}], "'a' is listed twice"),
+        ([{"kind": "html"}], "expected either a column with its kind, or a table of columns"),
+        ([{"column": "a", "table": ["b"]}], "expected either a column with its kind, or a table"),
         ([{"table": []}], "at least 1 item"),
-        ([{"table": ["a"], "kind": "html"}], "a table shows its columns as text; leave kind out"),
+        ([{"table": ["a"], "kind": "html"}], "a table shows its columns as text; remove kind"),
         ([{"column": "a", "folder": "x"}], "only a column of kind: image has files in a folder"),
         ([{"column": "a", "kind": "svg"}], "Input should be 'text', 'json'"),
         ([{"table": ["score"]}], "'score' is the score column; people who see it"),

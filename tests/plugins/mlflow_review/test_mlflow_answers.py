@@ -85,7 +85,7 @@ def test_what_no_person_says_is_no_label_and_nobody_is_told(ignored):
         (said(True, who=""), "has no name of who answered"),
         (said(True, who="a" * 201), "is no name: wanted up to 200 characters"),
         (said(True, who="ad\x00a"), "is no name"),
-        (said(True, last_update_time="soon"), "wanted ISO 8601"),
+        (said(True, last_update_time="soon"), "expected ISO 8601"),
         (said(True, last_update_time=None), "has no name of who answered, or no time"),
         (unclear(False), "says that it can be told and not what it is"),
     ],

@@ -35,10 +35,10 @@ def test_other_machines_are_let_in_only_where_the_config_says_so(load, listen):
 @pytest.mark.parametrize(
     ("listen", "said"),
     [
-        ("127.0.0.1", "is no address; write HOST:PORT, such as 127.0.0.1:8080"),
+        ("127.0.0.1", "is not an address; write HOST:PORT, such as 127.0.0.1:8080"),
         ("127.0.0.1:0", "there is no port 0; it lies between 1 and 65535"),
-        ("example.org:8080", "'example.org' is no IP address of this machine"),
-        ('"[1.2]:80"', "is no IP address"),
+        ("example.org:8080", "'example.org' is not an IP address of this machine"),
+        ('"[1.2]:80"', "is not an IP address"),
         ("8080", "it should be a valid string, found a number"),
     ],
 )

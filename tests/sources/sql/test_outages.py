@@ -221,7 +221,7 @@ def test_a_file_that_is_no_database_is_refused(tmp_path):
     [
         ("oracle://u@h/d", "oracle is not known here; known are postgresql, mariadb, sqlite"),
         ("trino://u@h/d", "cannot be read"),
-        ("postgresql://u@h:port/d", "source.url is no address of a database"),
+        ("postgresql://u@h:port/d", "source.url is not the address of a database"),
     ],
 )
 def test_a_database_without_words_or_driver_is_refused(url, said):
