@@ -103,9 +103,12 @@ def read_rows(
 ) -> LabeledRows:
     """Check labeled items; they are flagged where ``predicted`` is 1, else from the threshold on.
 
-    Raises `InputRefused` if a value cannot be used, a column has another length than the labels, or
-    all items are of one actual or of one predicted class.
+    Raises `InputRefused` if a value cannot be used, one column is both label and prediction, a
+    column has another length than the labels, or all items are of one actual or predicted class.
     """
+    if labels.name in {column.name for column in (predicted, score) if column is not None}:
+        message = f"{labels.name} is the label and the {terms.prediction}; name another for one"
+        raise InputRefused(message)
     scores = _scores(score, threshold)
     positive = _zero_one(labels, "label")
     flagged = _flagged(predicted, scores, threshold, terms)

@@ -110,6 +110,12 @@ def test_what_is_said_of_the_labels_has_to_fit_them(given, words):
         monitor.evaluate(FRAME, predicted="predicted", **given)
 
 
+@pytest.mark.parametrize("prediction", [{"predicted": "label"}, {"score": "label", "threshold": 1}])
+def test_labels_are_not_compared_with_themselves(prediction):
+    with pytest.raises(InputRefused, match="column 'label' is the label and the prediction; name"):
+        monitor.evaluate(FRAME, sizes=SIZES, **prediction)
+
+
 def test_predictions_are_needed():
     with pytest.raises(
         InputRefused, match="there are no predictions; name the column of predicted"
