@@ -283,7 +283,9 @@ def _measured(report: PeriodReport) -> Iterator[str]:
         "precision is the share of flagged items that are positive, recall the share of positive "
         "items that are flagged; both are estimated from random samples that get labels"
     )
-    yield from (size_lines(report.rounds[-1]) if report.rounds else ())
+    if not report.rounds:
+        return
+    yield from size_lines(report.rounds[-1])
     answers = [each.answers for each in report.rounds if each.answers is not None]
     requested, labeled, declined = (
         sum(getattr(row, name) for row in answers) for name in ("wanted", "labeled", "declined")

@@ -112,6 +112,14 @@ def test_open_abandoned_and_skipped_rounds_are_named_and_not_counted(fired):
     assert remarks == ["-", "alert on precision", "partial"]
 
 
+def test_where_no_round_has_closed_it_is_not_said_where_labels_come_from(fired):
+    report = period_of(fired, "2025-03-17")
+
+    assert [each.state for each in report.uncounted] == ["labeling"]
+    [line] = section(report, "What is measured").lines
+    assert line.startswith("precision is the share")
+
+
 def test_a_period_without_rounds_is_refused_with_the_rounds_there_are(fired):
     with pytest.raises(InputRefused) as refused:
         period_of(fired, "2024")
