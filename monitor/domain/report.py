@@ -480,6 +480,11 @@ class RoundReport(Report):
         return sum(row.size for row in self.strata if row.flagged)
 
     @property
+    def labeled(self) -> int:
+        """Items of the window with a label of 1 or 0."""
+        return sum(row.labeled for row in self.strata)
+
+    @property
     def partial(self) -> bool:
         """Whether too many answers are missing."""
         return self.answers is not None and self.answers.too_few

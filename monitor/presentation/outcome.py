@@ -214,8 +214,7 @@ def labels_text(report: RoundReport) -> str:
     """Describe for which prevalence a figure holds, and on how many labels it rests."""
     row = report.shown("prevalence", "round")
     prevalence = f"prevalence {percent_text(row.point)}; " if row and row.point is not None else ""
-    labeled = sum(stratum.labeled for stratum in report.strata)
-    return f"{prevalence}n = {labeled:,} labels of {report.size:,} predictions"
+    return f"{prevalence}n = {report.labeled:,} labels of {report.size:,} predictions"
 
 
 def no_curves_text(report: RoundReport) -> str:
@@ -223,7 +222,7 @@ def no_curves_text(report: RoundReport) -> str:
     if report.curves is not None or not report.estimates:
         return ""
     positive = sum(row.positive for row in report.strata)
-    negative = sum(row.labeled for row in report.strata) - positive
+    negative = report.labeled - positive
     if min(positive, negative) < FEWEST_FOR_CURVES:
         return (
             f"There are no ROC and precision-recall curves: they need {FEWEST_FOR_CURVES} labeled "
@@ -273,14 +272,14 @@ def _sampled(report: RoundReport) -> str:
 
 
 def _weighted(report: RoundReport) -> str:
-    labeled = sum(stratum.labeled for stratum in report.strata)
     positive = sum(stratum.positive for stratum in report.strata)
     row = report.shown("prevalence", "round")
     weighted = "Each stratum counts by its size in the window, not by how many labels it has"
-    if row is None or row.point is None or not labeled:
+    if row is None or row.point is None or not report.labeled:
         return f"{weighted}."
+    share = percent_text(positive / report.labeled, 2)
     return (
-        f"{weighted}: {percent_text(positive / labeled, 2)} of the labels are positive, about "
+        f"{weighted}: {share} of the labels are positive, about "
         f"{percent_text(row.point, 2)} of the window is, and numbers hold for the latter."
     )
 

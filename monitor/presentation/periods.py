@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from monitor.domain.alerting import AlertState, StoredAlert
 from monitor.domain.model import Window
@@ -68,7 +68,7 @@ def period_text(report: PeriodReport) -> str:
 
 def summary_sentence(report: PeriodReport) -> str:
     """Count the rounds, labels and alerts of a period."""
-    labels = sum(map(_labeled, report.rounds))
+    labels = sum(each.labeled for each in report.rounds)
     size = sum(each.size for each in report.rounds)
     fired = Counter(str(alert.state) for alert in report.alerts)
     alerts = plural(len(report.alerts), "alert")
@@ -121,17 +121,13 @@ def _rounds(report: PeriodReport) -> list[Table]:
         [
             str(each.round),
             minute_text(each.window_end),
-            f"{_labeled(each):,} of {sum(row.planned for row in each.strata):,}",
+            f"{each.labeled:,} of {sum(row.planned for row in each.strata):,}",
             *(_number(each, metric, basis) for metric in _METRICS for basis in bases),
             _remarks(each, report.alerts),
         ]
         for each in report.rounds
     ]
     return [Table(["round", "window until", "labels", *head, "remarks"], rows)] if rows else []
-
-
-def _labeled(report: RoundReport) -> int:
-    return sum(row.labeled for row in report.strata)
 
 
 def _number(report: RoundReport, metric: str, basis: str) -> str:
@@ -178,22 +174,26 @@ def _round_lines(report: PeriodReport) -> Iterator[str]:
             "partial or bounds: answers are missing, and these intervals are worst-case bounds, "
             f"which hold {WHATEVER}"
         )
-    yield from _without_value(report.rounds)
+    yield from _with_rounds(report.rounds, _without_value)
 
 
-def _without_value(rounds: Iterable[RoundReport]) -> list[str]:
-    reasons: dict[str, dict[int, None]] = {}
+def _without_value(report: RoundReport) -> list[str]:
+    return [
+        f"{row.metric} {reason_text(row.reason)}"
+        for row in report.estimates
+        if row.point is None and row.basis == "round" and row.metric in _METRICS
+    ]
+
+
+def _with_rounds(
+    rounds: Iterable[RoundReport], texts_of: Callable[[RoundReport], Iterable[str]]
+) -> list[str]:
+    """Write each text of some rounds once, with the rounds that have it."""
+    numbers: dict[str, dict[str, None]] = {}
     for each in rounds:
-        for row in each.estimates:
-            if row.point is None and row.basis == "round" and row.metric in _METRICS:
-                text = f"{row.metric} {reason_text(row.reason)}"
-                reasons.setdefault(text, {})[each.round] = None
-    return [f"{_named(numbers)}: {reason}" for reason, numbers in reasons.items()]
-
-
-def _named(numbers: Iterable[int]) -> str:
-    named = [str(number) for number in numbers]
-    return f"round{'s' * (len(named) > 1)} {', '.join(named)}"
+        for text in texts_of(each):
+            numbers.setdefault(text, {})[str(each.round)] = None
+    return [f"round{'s' * (len(of) > 1)} {', '.join(of)}: {text}" for text, of in numbers.items()]
 
 
 def _alerts(alerts: Sequence[StoredAlert]) -> list[Table]:
@@ -268,11 +268,9 @@ def _segment_numbers(
 
 def _findings(report: PeriodReport) -> list[str]:
     """List what needs a look, each finding once, with its rounds."""
-    findings: dict[str, dict[int, None]] = {}
-    for each in report.rounds:
-        for sentence in (*each.concerns, *(row.sentence for row in each.notices)):
-            findings.setdefault(sentence, {})[each.round] = None
-    lines = [f"{_named(numbers)}: {sentence}" for sentence, numbers in findings.items()]
+    lines = _with_rounds(
+        report.rounds, lambda each: [*each.concerns, *(row.sentence for row in each.notices)]
+    )
     more = len(lines) - _MOST_FINDINGS
     rest = [f"{more} more in --json and in the reports of the rounds"] if more > 0 else []
     return [*lines[:_MOST_FINDINGS], *rest]

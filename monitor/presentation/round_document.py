@@ -179,7 +179,7 @@ def facts(report: RoundReport) -> list[str]:
     """State what a round is of, what its intervals are, and how to find it again."""
     counted = (
         f"predictions from {window_text(report)}: {report.size:,}, of them {report.flagged:,} "
-        f"flagged and {sum(row.labeled for row in report.strata):,} labeled"
+        f"flagged and {report.labeled:,} labeled"
     )
     named = {
         "model": report.model,

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from monitor.domain.report import RoundReport
+from monitor.domain.report import RoundReport, TimelinePoint
 from monitor.domain.visible import clean
 from monitor.presentation.estimates import BASES, WHATEVER
 from monitor.presentation.limit_comparisons import (
@@ -126,24 +127,29 @@ def _sentence(text: str) -> str:
 
 
 def _figures_of(report: RoundReport) -> dict[str, Any]:
-    timeline = report.timeline if len(report.timeline) > 1 else []
-    limits = {
-        metric: [row.limit for row in report.evidence if row.metric == metric] for metric in WATCHED
-    }
     counts = counts_svg(report)
     return {
-        "timeline": [inline(timeline_svg(report))] if timeline else [],
-        "timeline_narrow": [
-            inline(metric_svg(timeline, metric, limits[metric], monitor=report.monitor))
-            for metric in WATCHED
-            if timeline
-        ],
+        "timeline": [inline(timeline_svg(report))] if len(report.timeline) > 1 else [],
+        "timeline_narrow": narrow_figures(report, report.timeline),
         "counts_figure": [] if counts is None else [inline(counts)],
         "curves": [inline(figure) for figure in single_curves(report)],
         "no_curves": no_curves_text(report),
         "holds_for": holds_for_text(report),
         "labels": labels_text(report),
     }
+
+
+def narrow_figures(report: RoundReport, timeline: Sequence[TimelinePoint]) -> list[Markup]:
+    """Draw each metric over some rounds with the limits of a report; nothing for one round."""
+    if len(timeline) <= 1:
+        return []
+    limits = {
+        metric: [row.limit for row in report.evidence if row.metric == metric] for metric in WATCHED
+    }
+    return [
+        inline(metric_svg(timeline, metric, limits[metric], monitor=report.monitor))
+        for metric in WATCHED
+    ]
 
 
 def inline(figure: bytes) -> Markup:

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from monitor.domain.period_report import PeriodReport
-from monitor.domain.report import RoundReport
 from monitor.presentation.periods import period_sections, period_text, summary_sentence
-from monitor.report.figures import MOST_NARROW, metric_svg
-from monitor.report.html import WATCHED, inline, rendered
+from monitor.report.figures import MOST_NARROW
+from monitor.report.html import narrow_figures, rendered
 
 FILE = "period.html"
 
@@ -24,24 +23,14 @@ def period_html(reports: Sequence[PeriodReport]) -> bytes:
 def _page(report: PeriodReport) -> dict[str, Any]:
     points = [point for each in report.rounds for point in each.timeline]
     shown = min(len(points), MOST_NARROW)
-    last = report.rounds[-1] if report.rounds else None
     return {
         "report": report,
         "summary": summary_sentence(report),
         "period": period_text(report),
-        "figures": [
-            inline(metric_svg(points, metric, _limits(last, metric), monitor=report.monitor))
-            for metric in WATCHED
-            if shown > 1
-        ],
+        "figures": narrow_figures(report.rounds[-1], points) if report.rounds else [],
         "caption": (
             f"The last {shown} rounds: dots with lines are rounds alone, the band is with earlier "
             "rounds, dashes are the last limit, triangles alerts"
         ),
         "sections": period_sections(report),
     }
-
-
-def _limits(report: RoundReport | None, metric: str) -> list[float]:
-    evidence = [] if report is None else report.evidence
-    return [row.limit for row in evidence if row.metric == metric]

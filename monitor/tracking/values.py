@@ -65,7 +65,7 @@ def metrics(report: RoundReport) -> dict[str, float]:
     values |= {
         "prevalence/point": best_point(report, "prevalence"),
         "round/flagged_rate": report.flagged / report.size if report.size else None,
-        "round/labels": sum(row.labeled for row in report.strata),
+        "round/labels": report.labeled,
         # the share for which ``low`` and ``high`` are bounds
         "round/missing_answers": answers.missing / answers.wanted
         if answers and answers.missing

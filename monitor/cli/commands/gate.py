@@ -259,7 +259,7 @@ def _of_round(
         row = find_row(report.estimates, metric, "round")
         return {"point": None, "reason": "no label"} if row is None else row.model_dump()
 
-    labeled = sum(row.labeled for row in report.strata)
+    labeled = report.labeled
     checks = _limit_checks(estimate, required, labeled)
     if required.other is not None:
         columns = OtherColumns(required.id, options["score"], options["predicted"])
