@@ -1,13 +1,14 @@
 """A judge's verdicts cut the strata of each round; only people's labels count."""
 
 import contextlib
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from monitor.domain.judge import Judge, JudgeRow
-from monitor.domain.model import Answer, BandEdges
+from monitor.domain.model import Answer, BandEdges, Candidate, Frame, StratumFrame, Verdict, Window
 from monitor.domain.report import AlertRow, RecoveryRow
 from monitor.domain.sample_settings import Cells, Margin, Sample
 from monitor.domain.settings import Limits
@@ -15,13 +16,14 @@ from monitor.domain.state import RoundState
 from monitor.presentation.alerts import recovery_sentence
 from monitor.rounds.estimation.judge import smoothed_rates
 from monitor.rounds.opening.setting_changes import pending_changes
-from monitor.rounds.sampling.plan import rates_of_cells
+from monitor.rounds.sampling.plan import prior_rates_of, rates_of_cells
 from monitor.stats.core.counts import Counts
 from monitor.testing import MemorySource
 from tests.rounds.played import played
 from tests.rounds.scene import THRESHOLD, Scene, settings
 
 JUDGE = Judge(column="verdict", positive="yes")
+MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
 CELLS = Sample(max_labels=300, cells=Cells(flagged=4, passed=8))
 
 
@@ -161,6 +163,28 @@ def test_a_first_round_asks_for_fewer_labels_where_verdicts_rise_with_scores(dat
         planned[name] = len(scene.items(1))
 
     assert planned["good"] < 0.8 * planned["useless"]
+
+
+@pytest.mark.parametrize("sign", [1, -1], ids=["a log that keeps 1 %", "an amount"])
+def test_verdicts_of_a_first_round_are_worth_no_more_than_their_rows(sign):
+    def expected(size_of, rows_of):
+        parts = []
+        for stratum in BandEdges((0.75,), (0.2,), judged=True).strata():
+            score = (stratum.low or 0.5 * stratum.flagged) + 0.1
+            yes = round(1000 * (0.02 + 0.9 * score))
+            count = {Verdict.YES: yes, Verdict.NO: 1000 - yes}.get(stratum.verdict, 0)
+            rows = None if rows_of is None else rows_of(count)
+            candidates = (Candidate("i", score),)
+            parts.append(StratumFrame(stratum, size_of(count), candidates, rows=rows))
+        week = Window(MONDAY - timedelta(weeks=1), MONDAY)
+        frame = Frame(week, tuple(parts), rows=4000)
+        return prior_rates_of(frame, None, settings(judge=JUDGE, sample=CELLS)).rate
+
+    counted = expected(lambda count: count, None)
+    sampled = expected(lambda count: 100 * count, lambda count: sign * count)
+
+    assert sampled == pytest.approx(counted)
+    assert expected(lambda count: 100 * count, None) != pytest.approx(counted, rel=0.01)
 
 
 @pytest.mark.parametrize(

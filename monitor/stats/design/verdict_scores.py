@@ -33,7 +33,7 @@ _LEAST, _MOST = 0.002, 0.98
 
 
 def verdict_scores(
-    size: Ints, score: Floats, is_flagged: Bools, verdict: Floats, cell: Ints
+    size: Ints | Floats, score: Floats, is_flagged: Bools, verdict: Floats, cell: Ints
 ) -> Floats:
     """Return the mean score of each stratum given its verdict, shape ``(H,)``.
 
@@ -57,7 +57,9 @@ def verdict_scores(
     return result
 
 
-def _judge_rates(size: Ints, score: Floats, says_yes: Bools, cell: Ints) -> tuple[float, float]:
+def _judge_rates(
+    size: Ints | Floats, score: Floats, says_yes: Bools, cell: Ints
+) -> tuple[float, float]:
     """Estimate the rates of a judge by the shares of a yes in the cells of one class."""
     of_cell = cell == np.unique(cell)[:, np.newaxis]
     items = of_cell @ size
