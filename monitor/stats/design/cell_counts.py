@@ -67,7 +67,7 @@ GROUP = 10
 differ and widen the interval."""
 
 GROUP_OF_VERDICT = 4
-"""Answers of a group at least that ends with its verdict (benchmarks/fresh_windows.py --few)."""
+"""Answers of a group at least that ends with its verdict (benchmarks/results/fresh_windows.txt)."""
 
 PRIOR = 0.1
 """Answers of each kind that the class's prior is worth when V is estimated."""
