@@ -73,7 +73,9 @@ class PooledChecks:
     @classmethod
     def of(cls, past: Sequence[ClassChecks]) -> PooledChecks:
         """Count rounds together, the newest last, since the column's errors clearly changed."""
-        change = quality_change([each.counts for each in past])
+        # By what they stand for: plans move along the score, and so does the share of hard items.
+        each = [cls._together([one]) for one in past]
+        change = quality_change([plain_checks(one.counts, one.items) for one in each])
         if change is None:
             return cls._together(past)
         newest = cls._together(past[-change.newest :])

@@ -80,11 +80,12 @@ class QualityChange(NamedTuple):
     probability: float
 
 
-def quality_change(rounds: Sequence[Sequence[int]]) -> QualityChange | None:
+def quality_change(rounds: Sequence[Sequence[float]]) -> QualityChange | None:
     """Find the last change of a column's errors in the checks of some rounds, the newest last.
 
-    Each has tp, fn, tn and fp. The k newest are compared with those before, for each k: with
-    Jeffreys' priors, the probability that sensitivity (specificity) is the lower one, two-sided.
+    Each has tp, fn, tn and fp, as `plain_checks`. The k newest are compared with those before, for
+    each k: with Jeffreys' priors, the probability that sensitivity (specificity) is the lower one,
+    two-sided.
     The smallest is multiplied by the number of cuts (Bonferroni). None if it is ``DIFFERENT`` or
     more.
 

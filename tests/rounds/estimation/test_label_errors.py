@@ -230,6 +230,26 @@ def test_where_checks_find_other_errors_only_the_new_ones_count_and_a_notice_say
     assert "rest on these checks alone" in notice.sentence
 
 
+def test_a_plan_that_moves_to_the_hard_items_is_no_change_of_the_column():
+    easy, hard = (97, 3, 60, 4), (60, 40, 30, 30)
+
+    def drawn(easy_times, hard_times):
+        both = {"easy": (easy, easy_times), "hard": (hard, hard_times)}
+        return ClassChecks.of(
+            {
+                name: WeightedChecks(1 / times, CheckCounts(*(times * count for count in counts)))
+                for name, (counts, times) in both.items()
+            }
+        )
+
+    before = past(CASES, drawn(2, 1))
+
+    found = checked(CASES, {True: drawn(1, 2)}, [before] * 3)
+
+    assert found.pooled[True].change is None
+    assert not found.notices()
+
+
 def test_where_they_may_be_other_errors_both_are_allowed_for():
     doubtful = CheckCounts(31, 4, 6, 0)
 
