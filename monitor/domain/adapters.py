@@ -204,7 +204,7 @@ class Accounts(Protocol):
     hint: str  # What the page says to who is to sign in
 
     def name_of(self, name: str, password: str) -> str | None:
-        """Find whose they are; None if the two do not go together.
+        """Find whose they are; None if the two do not match.
 
         Raises `AccountsAway` if that cannot be found out now; `NameRefused` if answers cannot be
         kept under the name.

@@ -82,8 +82,8 @@ def post(receiver: Receiver, headers: Mapping[str, str], body: str) -> int:
         )
     if _is_page(answer.text):
         reason = (
-            f"it answered {answer.status} with a web page, as a proxy does that asks to sign in; "
-            "see that url leads to the receiver itself, and that this machine may reach it"
+            f"it answered {answer.status} with a web page, as a sign-in proxy does; "
+            "check that url points to the receiver itself, and that this machine can reach it"
         )
         raise receiver.failed(reason)
     if (denial := _denial_in(answer.text)) is not None:
@@ -174,9 +174,11 @@ def _beginning(response: httpcore.Response, at_most: int, *, whole: bool) -> str
 
 def _refusal(status: int) -> str:
     if status in _REDIRECT:
-        return f"it answered {status}, a redirect, and none is followed; set url to the final place"
+        return (
+            f"it answered {status}, a redirect, which is not followed; set url to the final address"
+        )
     if status in {401, 403}:
-        return f"it answered {status}; check that the secret is the receiver's and the url is whole"
+        return f"it answered {status}; check that the secret is right and the url complete"
     if status in {404, 410}:
         return f"it answered {status}, so nothing listens at that path any more; check url"
     return f"it answered {status}"

@@ -28,7 +28,9 @@ def _word(text: str) -> str:
 
 def _variable(name: str) -> str:
     if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name, re.ASCII) is None:
-        message = f"{name!r} is no name of a variable; write the name alone, such as PAGER_TOKEN"
+        message = (
+            f"{name!r} is not the name of a variable; write the name alone, such as PAGER_TOKEN"
+        )
         raise ValueError(message)
     return name
 

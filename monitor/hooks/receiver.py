@@ -18,7 +18,9 @@ def _fits_in_a_header(value: SecretStr) -> SecretStr:
     text = value.get_secret_value()
     # With a blank at an end it could not be sent, and the error of that would quote it.
     if not text or not text.isascii() or not text.isprintable() or text != text.strip():
-        message = "it must be one line of ASCII characters, with no blank at an end; copy it again"
+        message = (
+            "it must be one line of ASCII characters, without blanks at its ends; copy it again"
+        )
         raise ValueError(message)
     return value
 
@@ -95,11 +97,11 @@ def check_url(
     flaws = {
         "it must start with https://": parts.scheme not in {"http", "https"},
         "it names no host": not parts.hostname or has_port_0,
-        "it holds a user or password, which do not belong there": parts.username or parts.password,
-        "it holds ? or #, and only scheme, host, port and a path are wanted": (
+        "it contains a user or password, which is not allowed": parts.username or parts.password,
+        "it contains ? or #; only scheme, host, port and path are allowed": (
             not query and ("?" in url or "#" in url)
         ),
-        "it holds blanks or characters that must be percent-encoded": (
+        "it contains blanks or characters that must be percent-encoded": (
             not url.isascii() or any(character.isspace() for character in url)
         ),
     }
@@ -109,7 +111,7 @@ def check_url(
             raise SettingRefused(setting="url", why=message)
     if parts.scheme == "http" and not allow_private:
         message = (
-            f"plain http would show {what} to everyone on the way; use https, or set "
-            "allow_private: true if the receiver stands in your own network"
+            f"plain http would show {what} to everyone on the network path; use https, or set "
+            "allow_private: true if the receiver is in your own network"
         )
         raise SettingRefused(setting="url", why=message)

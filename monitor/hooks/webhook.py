@@ -66,7 +66,7 @@ def signing_key(secret: str) -> bytes:
         key = secret.encode()
     if len(key) < _SHORTEST_SECRET:
         message = (
-            f"{len(key)} bytes are too short; at least {_SHORTEST_SECRET} are wanted. "
+            f"{len(key)} bytes are too few; at least {_SHORTEST_SECRET} are needed. "
             "Make one with: openssl rand -base64 32"
         )
         raise SettingRefused(setting="secret", why=message)

@@ -65,7 +65,7 @@ def annotator_of(cell: object) -> str:
     text = text_of(cell)
     if len(text) > LONGEST_NAME or not text.isprintable():
         message = (
-            f"annotator {text[:40]!r} is no name: wanted up to {LONGEST_NAME} characters, and no "
+            f"annotator {text[:40]!r} is not a name: expected up to {LONGEST_NAME} characters, no "
             "control characters"
         )
         raise ValueError(message)

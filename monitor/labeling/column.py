@@ -154,7 +154,7 @@ class ColumnSettings(Labeling):
         if self.deadline < self.matures:
             message = (
                 f"{self.deadline} is before labels mature ({self.matures}); the answers "
-                "that come early are not a random part of all, so leave deadline out"
+                "that come early are not a random sample, so remove deadline"
             )
             raise SettingRefused(setting="deadline", why=message)
         both = set(all_texts(self.positive)) & set(all_texts(self.negative or ()))
@@ -470,8 +470,8 @@ class ColumnLabeler:
         """Name values that are negative by their case alone, and words for a missing value."""
         hints = {
             "has a positive value in other case, between punctuation or among others, and so means "
-            "negative; is it meant?": similar,
-            f"counts as no label; if it is one, list it under {_LISTS}": missing,
+            "negative; is that intended?": similar,
+            f"does not count as a label; if it is one, list it under {_LISTS}": missing,
         }
         return [f"{self._held(held)}, which {hint}" for hint, held in hints.items() if held]
 

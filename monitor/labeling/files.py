@@ -119,7 +119,7 @@ class FilesLabeler:
             return Collected(cursor=cursor, waits=previous.waits, was_read=False)
         if any(stamp.is_fresh() for stamp in stamps.values()):
             folder_scan.pause()  # so that the second stamps show who is being written
-        hint = f"it stands in no task file of {self.folder.name}/ either"
+        hint = f"it is in no task file of {self.folder.name}/ either"
         scan = FolderScan(stamps, self._stamps(), {**self._others(tasks), **tasks}, hint)
         read = scan.read(previous)
         # An empty state equals none, so that the next pass reads the folder again.
@@ -140,7 +140,7 @@ class FilesLabeler:
             raise LabelsRefused(message)
         if not self.filled.exists():
             message = (
-                f"labeling.folder: {self.filled} is not there, so labels cannot be read; mount "
+                f"labeling.folder: {self.filled} is missing, so labels cannot be read; mount "
                 "or restore it, or make an empty one if it is no longer needed"
             )
             raise LabelsRefused(message)

@@ -170,9 +170,7 @@ class FolderScan:
             what = "is a link or has a second name elsewhere, so it is not read; put a copy there"
             self._refuse(path, stamp, f"{name} {what}")
         elif self.earlier.get(path) != stamp:
-            self._waits.append(
-                f"{name} is being written just now; it is taken when it stands still"
-            )
+            self._waits.append(f"{name} is still being written; it is read once it stops changing")
             self.retry = True
         elif not stamp.stood() and not ends_whole(path):
             until = datetime.fromtimestamp(stamp.changed / 1e9, tz=UTC) + timedelta(seconds=STILL)
@@ -180,7 +178,7 @@ class FolderScan:
                 "has not all its parts" if is_workbook(path) else "does not end with a line break"
             )
             self._waits.append(
-                f"{name} {lacks}, so it may not be whole: it is taken at {until:%H:%M} UTC if "
+                f"{name} {lacks}, so it may be incomplete: it is read at {until:%H:%M} UTC if "
                 "nobody writes to it until then"
             )
         else:

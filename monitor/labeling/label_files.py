@@ -345,8 +345,8 @@ _SORTED_ANSWERS = (
 def _future_reason(at: datetime, now: datetime) -> str:
     return (
         f"{LABELED_AT} {at.isoformat()} lies in the future: it is {minute_text(now)} UTC now, and "
-        f"{CLOCK_TOLERANCE.seconds // 60} minutes more are allowed for clocks that differ. "
-        "Correct it, or leave it empty: then the answer is as old as its import"
+        f"{CLOCK_TOLERANCE.seconds // 60} minutes more are allowed for clock differences. "
+        "Correct it, or leave it empty: then the time of import counts"
     )
 
 

@@ -85,7 +85,7 @@ def opened(path: Path, *, follow: bool = False) -> Iterator[IO[bytes]]:
         # Asked of the open file: at the path there may be another one now.
         status = os.fstat(stream.fileno())
         if not stat.S_ISREG(status.st_mode):
-            message = f"{name} is no file; label files are {KINDS}"
+            message = f"{name} is not a file; label files are {KINDS}"
             raise LabelsRefused(message)
         if status.st_size > MOST_BYTES:
             message = (
@@ -268,7 +268,7 @@ def _sheet_lines(name: str, stream: IO[bytes]) -> Iterator[Line]:
 
 def _sheet_problem(header: Sequence[str], row: SheetRow) -> str | None:
     if len(row) > len(header):
-        return "has a cell beside the columns; empty it, or give it a header"
+        return "has a cell outside of the columns; empty it, or give it a header"
     for column, cell in zip(header, row, strict=False):
         if own_name(column) is not None and cell.is_formula:
             return f"{column} is a formula, which is not computed; write the value itself"

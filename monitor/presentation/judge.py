@@ -39,7 +39,7 @@ def positive_in_form_sentence(judge: Judge, values: Mapping[str, int]) -> str:
     return (
         f"judge.column {judge.column!r} holds {listed(values)}, which differs from judge.positive "
         f"only in case, blanks, punctuation or a code fence, and so counts as {_counts_as(judge)}; "
-        "is it meant? List it under judge.positive, or correct the column"
+        "is that intended? List it under judge.positive, or correct the column"
     )
 
 

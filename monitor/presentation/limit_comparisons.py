@@ -27,7 +27,7 @@ _SHOWN_BASES = ("pooled", "round")
 
 
 class LimitState(StrEnum):
-    """How a metric compares with its limit, the gravest first.
+    """How a metric compares with its limit, most severe first.
 
     ``alert``: an alert is open on the limit. ``beyond``: the interval with earlier rounds, or that
     of the round alone, lies wholly on the wrong side. ``unclear``: neither does, and the interval

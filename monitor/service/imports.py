@@ -67,8 +67,8 @@ def broken_import(error: BaseException | None) -> str | None:
 def end_for(what: str) -> StoppedByBug:
     """Return why a process ends whose imports are broken."""
     return StoppedByBug(
-        f"an import failed and may fail in this process for ever ({what}). The process ends, so "
-        "that its supervisor starts a new one, which goes on where this one stopped"
+        f"an import failed and may keep failing in this process ({what}). The process ends, so "
+        "that its supervisor starts a new one, which continues where this one stopped"
     )
 
 

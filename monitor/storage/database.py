@@ -256,7 +256,7 @@ class Database:
         if type(error) is DatabaseError:
             return ConfigRefused(
                 f"store: {self.shown} cannot be read as a store: {cause}. Name another file, or "
-                "move this one away if it is no store"
+                "move this one away if it is not a store"
             )
         return None
 

@@ -21,7 +21,7 @@ def back_up(database: Database, target: Path, *, replace: bool = False) -> int:
 
     The copy is checked before it appears. Raises `InputRefused` if the target is there, is the
     store itself, or cannot be written; `ConfigRefused` if the store is not a SQLite file;
-    `StoreUnavailable` if the copy is not whole.
+    `StoreUnavailable` if the copy is incomplete.
     """
     _refuse(database, target, replace=replace)
     unfinished = target.with_name(f".{target.name}.unfinished")
@@ -67,10 +67,10 @@ def _refuse(database: Database, target: Path, *, replace: bool) -> None:
         message = f"{target} is a folder; name a file in it"
         raise InputRefused(message)
     if target.exists() and not replace:
-        message = f"{target} is there already; name another file, or replace it with --replace"
+        message = f"{target} already exists; name another file, or replace it with --replace"
         raise InputRefused(message)
     if not target.parent.is_dir():
-        message = f"there is no folder {target.parent}; make it first"
+        message = f"there is no folder {target.parent}; create it first"
         raise InputRefused(message)
 
 
@@ -90,9 +90,9 @@ def _check(copy: Path) -> None:
         broken = connection.execute("pragma foreign_key_check").fetchall()
     if problems != ["ok"] or broken:
         text = (
-            problems[0] if problems != ["ok"] else f"{len(broken)} rows without what they belong to"
+            problems[0] if problems != ["ok"] else f"{len(broken)} rows without their parent rows"
         )
-        message = f"the copy is not whole ({text}), so it was deleted; check the store's disk"
+        message = f"the copy is incomplete ({text}), so it was deleted; check the store's disk"
         raise StoreUnavailable(message)
 
 

@@ -71,7 +71,7 @@ class MlflowAliases:
             with outside("mlflow alias"), http_client(self._seconds) as client:
                 response = client.get(f"{self._uri.rstrip('/')}{_PATH}", params=params)
         except (httpx.LocalProtocolError, UnicodeError) as error:  # its text holds the token
-            why = "MLFLOW_TRACKING_TOKEN or another credential holds what no header may"
+            why = "MLFLOW_TRACKING_TOKEN or another credential contains what no header may have"
             raise self._no_answer(why) from error
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             raise self._failure(str(error) or type(error).__name__) from error

@@ -286,7 +286,7 @@ class Connection:
             return ""
         return (
             f". {path} holds no run, model or trace: a process was probably killed while it made "
-            f"MLflow's tables, and an upgrade may not mend them. Move the file away (mv {path} "
+            f"MLflow's tables, and an upgrade may not repair them. Move the file away (mv {path} "
             f"{path}.half-made); the next try makes a new one"
         )
 
@@ -318,8 +318,8 @@ class Connection:
         # Only these two answers say that it takes no requests: a gateway may not route the path.
         if status in {TOO_MANY, UNAVAILABLE}:
             message = (
-                f"MLflow at {shown(self.tracking_uri)} takes no requests now: it answers "
-                f"{status}; what waits is tried again"
+                f"MLflow at {shown(self.tracking_uri)} refuses requests now with status "
+                f"{status}; deliveries are retried"
             )
             raise DeliveryFailed(message, retry_after=pause)
 
@@ -337,7 +337,7 @@ class Deadline:
         if remaining <= 0:
             message = (
                 f"MLflow answers too slowly: the delivery was not done after {self._seconds:g} s. "
-                "It goes on where it stopped at the next try; raise mlflow.timeout if this stays so"
+                "The next try continues where it stopped; raise mlflow.timeout if this persists"
             )
             raise DeliveryFailed(message)
         return max(1, int(min(CALL_SECONDS, remaining)))

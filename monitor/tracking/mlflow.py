@@ -77,7 +77,7 @@ _SETTLING = 3  # times that a racing worker may change which run is kept; then a
 def _prefix(value: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9_.-]+)*", value):
         message = (
-            f"{value!r} cannot begin the name of an experiment; letters, digits, '_', '.', '-' and "
+            f"{value!r} cannot start the name of an experiment; letters, digits, '_', '.', '-' and "
             "single '/' between them are wanted"
         )
         raise ValueError(message)
@@ -246,7 +246,7 @@ class MlflowHandler:
         monitors = view_path(fleet.id, key_of("Monitors", fleet_views()), charts=False)
         charts = view_path(fleet.id, key_of(CHARTS, fleet_views()), charts=True)
         return (
-            f"[Monitors]({monitors}), the gravest first · [Charts]({charts}) · one "
+            f"[Monitors]({monitors}), most severe first · [Charts]({charts}) · one "
             f"monitor's charts: menu Views.\n\nA run per monitor, a step per round. The rounds "
             f"themselves are in the experiments `{self._prefix}/<monitor>`."
         )

@@ -152,7 +152,7 @@ def test_a_backup_is_not_written_over_unless_asked(asked):
 
     assert refused.code == 65
     assert refused.lines == [
-        "pr-monitor: copy.db is there already; name another file, or replace it with --replace"
+        "pr-monitor: copy.db already exists; name another file, or replace it with --replace"
     ]
     assert kept == "dear to me"
     assert json.loads(taken.out) == {
@@ -166,7 +166,7 @@ def test_a_backup_is_not_written_over_unless_asked(asked):
     [
         ("monitor.db", "monitor.db is the store itself; name another file"),
         ("labels", "labels is a folder; name a file in it"),
-        ("nowhere/copy.db", "there is no folder nowhere; make it first"),
+        ("nowhere/copy.db", "there is no folder nowhere; create it first"),
     ],
 )
 def test_a_place_where_no_backup_can_stand_is_refused(asked, path, said):

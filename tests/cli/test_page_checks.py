@@ -31,7 +31,8 @@ def pages(place):
 
 def test_an_address_of_another_machine_is_a_problem(place, pages):
     assert (
-        "is no address of this machine" in pages(PROXY, listen="192.0.2.1:8443")["pages"]["problem"]
+        "is not an address of this machine"
+        in pages(PROXY, listen="192.0.2.1:8443")["pages"]["problem"]
     )
 
 

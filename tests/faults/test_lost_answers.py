@@ -121,7 +121,7 @@ def test_an_mlflow_that_asks_for_patience_is_left_alone_as_long(
     mlflow_proxy.mend()
     story.deliver_all(TRIES)
 
-    assert "takes no requests now: it answers 429" in first.last_error
+    assert "refuses requests now with status 429" in first.last_error
     for row in (first, *others):
         assert (row.next_try - begun).total_seconds() == RETRY_AFTER
     assert {row.status for row in story.stored()} == {"done"}

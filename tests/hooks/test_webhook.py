@@ -221,8 +221,8 @@ def test_a_long_answer_takes_time_in_proportion_to_its_length():
 @pytest.mark.parametrize(
     ("secret", "reason"),
     [
-        ("2weak", "5 bytes are too short"),
-        ("whsec_c2hvcnQ=", "too short"),
+        ("2weak", "5 bytes are too few"),
+        ("whsec_c2hvcnQ=", "too few"),
         ("whsec_%%", "not base64"),
     ],
 )

@@ -145,7 +145,7 @@ def test_an_unknown_task_is_refused_with_where_it_was_looked_for(labeler):
     drop(labeler, "eve.csv", "task,label\nzz,1\naa,1\n")
 
     assert reasons(labeler.collect(TASKS, None)) == [
-        "eve.csv row 2: there is no task 'zz'; it stands in no task file of labels/ either; copy "
+        "eve.csv row 2: there is no task 'zz'; it is in no task file of labels/ either; copy "
         "the column task as it was exported"
     ]
 

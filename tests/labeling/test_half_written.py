@@ -81,7 +81,7 @@ def test_a_file_that_is_not_whole_is_told_of_and_no_row_of_it_is_taken(folder):
 
     assert answers == {}
     [sentence] = folder.last.waits
-    assert sentence.startswith("ada.csv does not end with a line break, so it may not be whole: ")
+    assert sentence.startswith("ada.csv does not end with a line break, so it may be incomplete: ")
     assert "UTC if nobody writes to it until then" in sentence
     assert folder.labeler.collect(TASKS, folder.cursor).waits == folder.last.waits
 
@@ -96,7 +96,7 @@ def test_a_file_that_grows_during_the_look_is_left_for_the_next(folder, monkeypa
     second = folder.look()
 
     assert first == {}
-    assert waits == ("ada.csv is being written just now; it is taken when it stands still",)
+    assert waits == ("ada.csv is still being written; it is read once it stops changing",)
     assert set(second) == {("aa", "ada"), ("bb", "ada")}
 
 

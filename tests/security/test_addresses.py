@@ -84,7 +84,7 @@ def test_a_redirect_into_the_network_is_not_followed():
     with (
         Receiver() as inside,
         Receiver(307, location=inside.url) as outside,
-        pytest.raises(DeliveryFailed, match="a redirect, and none is followed"),
+        pytest.raises(DeliveryFailed, match="a redirect, which is not followed"),
     ):
         post(outside.url, allow_private=True)
 

@@ -234,7 +234,7 @@ def test_a_shown_uri_holds_no_password():
 
 @pytest.mark.parametrize("prefix", ["", "/a", "a//b", "it's", "a b"])
 def test_a_prefix_that_would_make_odd_names_is_refused(prefix):
-    with pytest.raises(ValidationError, match="cannot begin the name of an experiment"):
+    with pytest.raises(ValidationError, match="cannot start the name of an experiment"):
         MlflowSettings(experiment_prefix=prefix)
 
 

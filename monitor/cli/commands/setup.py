@@ -256,7 +256,7 @@ def _refuse_folder(config: Path) -> None:
         message = f"{config} is there already; move it away or name another with --config"
         raise InputRefused(message)
     if not config.parent.is_dir():
-        message = f"--config {config}: there is no folder {config.parent}; make it first"
+        message = f"--config {config}: there is no folder {config.parent}; create it first"
         raise InputRefused(message)
 
 

@@ -152,7 +152,7 @@ class MlflowRest:
         """Refuse credentials that cannot be sent; what the library says of them holds them."""
         return MlflowRefused(
             f"MLflow at {self.shown} cannot be asked: MLFLOW_TRACKING_TOKEN or another credential "
-            "holds what no header may, such as a line break or a letter with an accent"
+            "contains what no header may have, such as a line break or a letter with an accent"
         )
 
     def _cleaned(self, text: str) -> str:

@@ -22,7 +22,7 @@ MOST_BYTES = 4096  # Of what a form sends: a key, a number, an answer and a toke
 _TOO_LONG = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a form has up to {MOST_BYTES} bytes"
 # Not 408: the script of the page sends again what met a fault of the server.
 _TOO_SLOW = HTTPStatus.SERVICE_UNAVAILABLE, f"no form came within {REQUEST_SECONDS:g} seconds"
-_NOT_ENCRYPTED = "the proxy in front of the pages has to say X-Forwarded-Proto: https"
+_NOT_ENCRYPTED = "the proxy in front of the pages must send X-Forwarded-Proto: https"
 
 HEADERS = {
     "cache-control": "no-store",
@@ -93,7 +93,7 @@ class Guard:
             how = "as localhost or by their address"
             if is_reachable:
                 how = "by one of pages.names in the config"
-            raise HTTPException(HTTPStatus.MISDIRECTED_REQUEST, f"the pages are asked for {how}")
+            raise HTTPException(HTTPStatus.MISDIRECTED_REQUEST, f"open the pages {how}")
         if self._settings.behind_proxy and headers.get("x-forwarded-proto") != "https":
             raise HTTPException(HTTPStatus.MISDIRECTED_REQUEST, _NOT_ENCRYPTED)
         if method in {"GET", "HEAD"}:
@@ -101,7 +101,7 @@ class Guard:
         # No browser lets a page of another place choose these headers.
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
         if origin not in {None, f"{self._scheme}://{host}"} or site != "same-origin":
-            raise HTTPException(HTTPStatus.FORBIDDEN, "this form is of another page")
+            raise HTTPException(HTTPStatus.FORBIDDEN, "this form belongs to another page")
 
 
 async def _body(receive: Any) -> bytes:

@@ -17,7 +17,7 @@ from monitor.service.pages.requests import Form, PageRefused, create_session
 router = APIRouter()
 
 _NO_LINK = (
-    "This link was used, or is not the newest one. Each works once. Where pr-monitor runs it "
+    "This link was already used, or a newer one exists. Each works once. Where pr-monitor runs it "
     "shows one that works."
 )
 

@@ -17,9 +17,7 @@ router = APIRouter()
 
 _MOST_FIELDS = 8
 
-_NOT_FOR = (
-    "This page is not for you: your role here is {role}. Who runs pr-monitor can change that."
-)
+_NOT_FOR = "This page is not for you: your role here is {role}. The operator can change it."
 
 
 class PageRefused(Exception):
@@ -37,7 +35,9 @@ async def form_of(request: Request) -> dict[str, str]:
         text = (await request.body()).decode()
         fields = parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError:
-        raise PageRefused(HTTPStatus.BAD_REQUEST, "This is no form of the page.") from None
+        raise PageRefused(
+            HTTPStatus.BAD_REQUEST, "This form does not belong to this page."
+        ) from None
     return dict(fields)
 
 
@@ -123,7 +123,9 @@ Administering = Annotated[WebSession, Depends(_may(lambda role: role is Role.ADM
 def own_form(session: Visitor, form: Form) -> dict[str, str]:
     """Take a form of a page of the same visit, and no other."""
     if not session.made(form.get("form_token", "")):
-        raise PageRefused(HTTPStatus.FORBIDDEN, "This form is of another visit; reload the page.")
+        raise PageRefused(
+            HTTPStatus.FORBIDDEN, "This form is from an earlier session; reload the page."
+        )
     return form
 
 
@@ -137,7 +139,7 @@ def leave(request: Request, session: Visitor, form: OwnForm) -> Response:  # noq
     state.visits.end(session)
     way_back = state.way_in.login is not None
     response = message_page(
-        HTTPStatus.OK, "You have left. Your answers are kept.", sign_in=way_back
+        HTTPStatus.OK, "You are signed out. Your answers are kept.", sign_in=way_back
     )
     _set_cookie(request, response, "", 0)
     return response

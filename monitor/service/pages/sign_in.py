@@ -36,7 +36,7 @@ LONGEST = timedelta(minutes=5)  # Who guesses has 300 tries a day; whose name it
 _IPV6_OF_ONE = 64  # Bits of an IPv6 address that somebody cannot choose
 MOST_AT_ONCE = 8  # Passwords that are looked at at a time: each takes 19 MB, or waits for MLflow
 
-_WRONG = "This name and this {password} do not go together."
+_WRONG = "This name and this {password} do not match."
 _WAIT = "Too many sign-ins failed. Try again in {wait}."
 _BUSY = "Many people are signing in. Try again in a moment."
 _AWAY = "No password can be checked now. Try again in a moment."

@@ -23,8 +23,8 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"  # of the metrics
 AT_ONCE = 8  # Requests that may ask the store; watchers ask one after the other
 
 _HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
-_NOT_OURS = "this service is asked for as localhost or by its address, or needs web.allow_remote\n"
-_BUSY = "too many requests at a time; ask again\n"
+_NOT_OURS = "open this service as localhost or by its address, or set web.allow_remote\n"
+_BUSY = "too many requests at a time; try again\n"
 
 # FastAPI would tell any provider of the process, such as MLflow's, the addresses and so the links.
 # Releases without telemetry keep the argument among what they do not know.

@@ -200,10 +200,10 @@ def listening(address: Address, setting: str) -> socket.socket:
     except OSError as error:
         where = f"{setting}: {address}"
         if error.errno == errno.EADDRINUSE:
-            message = f"{where} is taken by another program; end that one, or choose another port"
+            message = f"{where} is used by another program; stop it, or choose another port"
             raise TryLater(message) from error
         reason = (error.strerror or str(error)).partition(" (while")[0].lower()
-        message = f"{where} is no address of this machine: {reason}"
+        message = f"{where} is not an address of this machine: {reason}"
         if error.errno == errno.EACCES:
             message = f"{where} may not be used by this user; choose a port from 1024 on"
         raise ConfigRefused(message) from error

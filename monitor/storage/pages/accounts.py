@@ -38,7 +38,7 @@ class StoreUsers:
 
     kind = "users"
     password = "Token"  # noqa: S105  what the field of the form is called
-    hint = "Who runs pr-monitor gave you a name and a token."
+    hint = "The person who runs pr-monitor gives you a name and a token."
 
     def __init__(self, database: Database) -> None:
         self._database = database

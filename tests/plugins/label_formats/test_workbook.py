@@ -166,7 +166,7 @@ def test_a_date_an_error_and_a_cell_beside_the_columns_are_no_answers(tmp_path):
     assert found.events == ()
     assert [each.where for each in found.refused] == [f"t.xlsx row {row}" for row in (2, 3, 4)]
     assert "label '2026-02-01 00:00:00' is not known" in str(found.refused[0])
-    assert "t.xlsx row 4: has a cell beside the columns" in str(found.refused[2])
+    assert "t.xlsx row 4: has a cell outside of the columns" in str(found.refused[2])
 
 
 def refusal_of(path):
@@ -315,7 +315,7 @@ def test_half_a_workbook_waits_and_the_whole_one_counts(labeler):
 
     assert seen == set()
     assert sentence.startswith(
-        "ada.xlsx has not all its parts, so it may not be whole: it is taken"
+        "ada.xlsx has not all its parts, so it may be incomplete: it is read"
     )
     assert {event.annotator for event in labeler.collect(TASKS, cursor).events} == {"ada lovelace"}
 

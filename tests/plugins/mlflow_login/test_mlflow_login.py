@@ -88,7 +88,7 @@ def test_an_account_of_mlflow_lets_in_and_answers_are_kept_under_its_name(
 
     assert "Labeling as <bdi>ada</bdi>" in page.text
     assert [wrong.status_code, unknown.status_code] == [401, 401]
-    assert "This name and this password do not go together." in problem(unknown)
+    assert "This name and this password do not match." in problem(unknown)
     assert problem(wrong).replace("ada", "") == problem(unknown).replace("nobody", "")
     assert password not in str(site.rows("page_sessions"))
 

@@ -91,7 +91,7 @@ def test_a_port_that_is_taken_and_a_monitor_that_is_labeled_otherwise_are_refuse
     otherwise = Workplace(shop).run("label", "--port", str(port), "-m", "mail")
 
     assert (taken.code, taken.out) == (75, "")
-    assert f"--port: 127.0.0.1:{port} is taken by another program" in taken.err
+    assert f"--port: 127.0.0.1:{port} is used by another program" in taken.err
     assert (otherwise.code, otherwise.out) == (65, "")
     assert "nobody labels mail on the labeling page" in otherwise.err
     assert "labeling: {kind: page, question:" in otherwise.err

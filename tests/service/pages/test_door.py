@@ -87,7 +87,7 @@ def test_who_leaves_has_left_also_with_a_kept_cookie(place, ada):
 
     ada.post("/leave")
 
-    assert "You have left" in ada.page.text
+    assert "You are signed out" in ada.page.text
     assert place.client(cookies=kept).get("/label").status_code == 401
 
 
@@ -140,7 +140,7 @@ def test_only_open_tasks_of_monitors_that_are_served_take_answers(place):
 
     assert codes == [404] * 4
     assert place.said == []
-    assert "Nobody asks about this item here" in ada.client.post("/label/answer", data=form).text
+    assert "This item needs no answer here" in ada.client.post("/label/answer", data=form).text
     assert "Nothing left to label" in ada.get().page.text
 
 
@@ -165,7 +165,7 @@ def test_no_other_answer_revision_or_form_is_taken(place, ada):
         ada.get().answer(answer)
 
         assert ada.response.status_code == 400
-        assert "That is no answer to what is asked" in ada.page.text
+        assert "This answer is not offered for this item" in ada.page.text
     for revision in ("", "-1", "1.5", "x", "9" * 30, "\u0661"):
         ada.get().post("/label/answer", answer="1", revision=revision)
 
@@ -391,7 +391,7 @@ def test_who_left_or_never_came_in_is_led_to_no_page_that_is_closed(place, ada):
     left = ada.client.post("/leave", data={"form_token": ada.form_token})
     stranger = place.client().get("/enter?key=x")
 
-    assert "You have left" in left.text
+    assert "You are signed out" in left.text
     assert stranger.status_code == 403
     assert links(left) == links(stranger) == []
 

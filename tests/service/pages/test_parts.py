@@ -46,7 +46,7 @@ def test_what_is_no_json_for_a_table_is_shown_as_text_and_said(text):
 
     assert part.kind == "text"
     assert part.text == text[:AT_FIRST]
-    assert part.note == "This is no JSON that a table can show, so here is its text."
+    assert part.note == "This JSON does not fit in a table, so here is its text."
 
 
 def test_characters_that_steer_are_seen_where_json_names_them_by_number():

@@ -67,7 +67,7 @@ def test_a_wrong_name_and_a_wrong_token_get_the_same_answer_after_the_same_work(
     texts = {re.sub(r'value="[^"]*"', "", answer.text) for answer in answers}
     assert [answer.status_code for answer in answers] == [401] * 4
     assert len(texts) == 1
-    assert "This name and this token do not go together." in problem(answers[0])
+    assert "This name and this token do not match." in problem(answers[0])
     assert len(compared) == 4
     assert len(set(compared)) == 1, "the same algorithm at the same cost"
 
@@ -270,7 +270,7 @@ def test_leaving_ends_the_session_in_every_browser_and_nobody_elses(site):
 
     left = one.post("/leave", data={"form_token": form_token})
 
-    assert "You have left" in left.text
+    assert "You are signed out" in left.text
     assert 'href="/sign-in"' in left.text
     assert other.get("/label").url.path == "/sign-in"
     assert bob.get("/label").url.path == "/label"

@@ -137,7 +137,7 @@ def test_a_service_that_is_stopping_is_not_ready(get, running):
 
 
 def test_an_address_that_is_not_this_machines_is_refused(running):
-    with pytest.raises(ConfigRefused, match=r"web.listen: 192.0.2.1:80 is no address of this"):
+    with pytest.raises(ConfigRefused, match=r"web.listen: 192.0.2.1:80 is not an address of this"):
         WebServer(pages_of(running), Address("192.0.2.1", 80))
 
 
@@ -146,7 +146,7 @@ def test_an_address_in_use_may_be_free_later_and_a_stopped_server_gives_its_own_
     first = WebServer(pages_of(running), address)
     first.start()
 
-    with pytest.raises(TryLater, match="is taken by another program"):
+    with pytest.raises(TryLater, match="is used by another program"):
         WebServer(pages_of(running), address)
 
     first.stop()

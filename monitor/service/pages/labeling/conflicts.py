@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/label/conflicts")
 
 _SETTLED = (
-    "This conflict is settled already, or is not yours to decide. The answer was not taken; go on "
+    "This conflict is settled already, or is not yours to decide. The answer was not saved; go on "
     "with the next one."
 )
 

@@ -19,12 +19,12 @@ class AnswerOutcome(Enum):
     TAKEN = (HTTPStatus.OK, "")
     NOT_OPEN = (
         HTTPStatus.NOT_FOUND,
-        "Nobody asks about this item here, or no longer. The answer was not taken; go on with the "
+        "This item needs no answer here any longer. The answer was not saved; continue with the "
         "next one.",
     )
     OUTDATED = (
         HTTPStatus.CONFLICT,
-        "You said something else about this item since this page was made, so this was not taken. "
+        "You answered this item differently after this page was loaded, so this was not saved. "
         "Undo brings the item back.",
     )
     NOT_YOURS = (
@@ -35,11 +35,11 @@ class AnswerOutcome(Enum):
     NOT_ASSIGNED = (
         HTTPStatus.CONFLICT,
         "This item is not on your screen: it was never handed to you, or it went to somebody else "
-        "when 15 minutes were over. The answer was not taken; go on with the next one.",
+        "when 15 minutes were over. The answer was not saved; continue with the next one.",
     )
     NOT_REQUESTED = (
         HTTPStatus.BAD_REQUEST,
-        "That is no answer to what is asked about this item. Choose one that its page offers.",
+        "This answer is not offered for this item. Choose one that its page offers.",
     )
 
 
@@ -86,5 +86,5 @@ def task_of(form: Mapping[str, str]) -> tuple[str, int]:
     """Read which task a form is about, and how much had been said of it when it was made."""
     task, revision = form.get("task", ""), form.get("revision", "")
     if "\0" in task or not revision.isdecimal() or int(revision) > _HIGHEST_REVISION:
-        raise PageRefused(HTTPStatus.BAD_REQUEST, "This is no form of the page.")
+        raise PageRefused(HTTPStatus.BAD_REQUEST, "This form does not belong to this page.")
     return task, int(revision)

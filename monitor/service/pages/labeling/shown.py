@@ -21,7 +21,7 @@ MOST_ROWS = 200  # Of a table
 
 _REMOVED = "What this item showed was deleted."
 _EMPTY = "Empty."
-_NO_JSON = "This is no JSON that a table can show, so here is its text."
+_NO_JSON = "This JSON does not fit in a table, so here is its text."
 
 _Row = tuple[str, str]
 _NAMES = {True: "true", False: "false", None: "null"}

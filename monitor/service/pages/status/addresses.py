@@ -82,7 +82,7 @@ Named = Annotated[MonitorSettings, Depends(named_monitor)]
 def first_page(
     board: FromBoard, session: Visitor, page: Annotated[int, Query(ge=1, le=MOST_PAGES)] = 1
 ) -> Response:
-    """Show all monitors, the gravest first; who only labels goes on to the labeling page."""
+    """Show all monitors, most severe first; who only labels goes on to the labeling page."""
     if not session.role.views:
         return RedirectResponse("/label", HTTPStatus.SEE_OTHER)
     now, monitors = board.clock(), board.monitors()
