@@ -271,7 +271,7 @@ class RecoveryRow(Report):
 
 
 class AlertRow(Report):
-    """An alert that is open, or changed in this round; the window is of the round that fired it.
+    """An alert that this round fired, or an earlier one that is open; the window is of that round.
 
     ``recovery`` is None once the alert has ended. ``notes`` are of today, also in an old report.
     """

@@ -1,19 +1,24 @@
 """Alarms inside an open round: fired by its first answers, once, and never against the rest."""
 
+from datetime import timedelta
+
 from sqlalchemy import update
 
 from monitor.domain import crashpoint
-from monitor.domain.alerting import AlertState
-from monitor.domain.model import Answer
+from monitor.domain.alerting import AlertNote, AlertState
+from monitor.domain.model import Answer, EffectKind
 from monitor.domain.settings import Limits
 from monitor.presentation.alerts import LIMIT_CHANGED
 from monitor.presentation.round_document import page_sections
 from monitor.rounds import versions
+from monitor.rounds.delivery import deliver
+from monitor.rounds.reporting.alert_notes import delete_notes, note_alert
 from monitor.rounds.round_page import read_page
 from monitor.storage.rounds import round_claims
 from monitor.storage.tables import rounds
 from tests.rounds.played import played
 from tests.rounds.scene import WEEK, Scene, settings
+from tests.rounds.sinks import Sink
 from tests.statements import counted
 
 PRECISION = Limits.model_validate({"precision": 0.7})
@@ -104,6 +109,25 @@ def test_a_correction_of_the_newest_closed_round_leaves_the_monitor_under_alert(
     assert run is None  # the stored report
     assert fired.round_report(2).alerts == []
     assert (point["status"], [row["fired_in_round"] for row in point["alerts"]]) == ("alert", [3])
+
+
+def test_a_note_on_it_reaches_the_page_of_the_monitor_and_goes_again(fired):
+    [alert] = fired.alerts()
+
+    fired.write(note_alert, alert, AlertNote(fired.now, "ada", "cleaned the lens"))
+    noted = notes_shown(fired)
+    fired.now += timedelta(hours=1)
+    fired.write(delete_notes, alert, fired.now)
+
+    assert (noted, notes_shown(fired)) == (["cleaned the lens"], [])
+
+
+def notes_shown(scene):
+    """Deliver what waits for MLflow: the notes on the page of the monitor."""
+    sink = Sink()
+    deliver(scene.database, {"mlflow": sink}, lambda: scene.now)
+    *_, shown = [each.payload for each in sink.effects if each.kind is EffectKind.FLEET_POINT]
+    return [note["text"] for row in shown["alerts"] for note in row.get("notes", ())]
 
 
 def test_no_answer_that_is_still_missing_takes_it_back(fired):

@@ -32,9 +32,11 @@ def delete_notes(connection: Connection, alert: StoredAlert, now: datetime) -> i
 
 
 def _resend_rounds(connection: Connection, alert: StoredAlert, now: datetime) -> None:
-    """Send every round that names the alert to MLflow again: each may show another note."""
+    """Send the newest round, and all others that name the alert, to MLflow again."""
     newest = round_store.newest_closed_id(connection, alert.monitor, now)
-    for round_ in round_store.find_rounds(connection, alert.monitor, states=[RoundState.CLOSED]):
-        report = report_store.read_report(connection, round_.id, round_.version)
-        if any(row["id"] == alert.id for row in report.get("alerts", ())):
-            resend(connection, round_, now, newest=round_.id == newest)
+    closed = round_store.find_rounds(connection, alert.monitor, states=[RoundState.CLOSED])
+    reports = report_store.read_parts(connection, [round_.id for round_ in closed], "alerts")
+    for round_ in closed:
+        is_newest, rows = round_.id == newest, reports.get(round_.id, {}).get("alerts") or ()
+        if is_newest or any(row["id"] == alert.id for row in rows):
+            resend(connection, round_, now, newest=is_newest)
