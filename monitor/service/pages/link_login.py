@@ -17,8 +17,8 @@ from monitor.service.pages.requests import Form, PageRefused, create_session
 router = APIRouter()
 
 _NO_LINK = (
-    "This link was already used, or a newer one exists. Each works once. Where pr-monitor runs it "
-    "shows one that works."
+    "This link was already used, or a newer one exists. Each works once. The terminal or log of "
+    "pr-monitor shows one that works."
 )
 
 
@@ -31,8 +31,8 @@ class LinkLogin:
 
     login: ClassVar[str | None] = None
     unauthenticated: ClassVar[str] = (
-        "You are not signed in here, or no longer. Where pr-monitor runs it shows a link: open "
-        "that. Answers that wait in this tab are kept, and sent then."
+        "You are not signed in here, or no longer. The terminal or log of pr-monitor shows a link: "
+        "open it. Answers that wait in this tab are kept, and sent then."
     )
 
     def __init__(self, name: str, entered: Callable[[str], None]) -> None:

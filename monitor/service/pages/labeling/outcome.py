@@ -30,7 +30,7 @@ class AnswerOutcome(Enum):
     NOT_YOURS = (
         HTTPStatus.CONFLICT,
         "You have answered the other copy of this item; this one needs a second person. The answer "
-        "was not taken.",
+        "was not saved.",
     )
     NOT_ASSIGNED = (
         HTTPStatus.CONFLICT,
