@@ -159,8 +159,8 @@ def sentences(forecast: PlanForecast) -> list[str]:
     lines += _shares(forecast)
     if plan.margins and (lost := forecast.planned.prospect.recall_lost(plan.labels)):
         lines.append(f"{capital(unanswered_text(lost))}.")
-    if forecast.outlook.one_more is not None:
-        lines.append(one_more_text(forecast.outlook.one_more))
+    if (one_more := forecast.outlook.one_more or 0.0) > plan.margins.get("recall", 0.0):
+        lines.append(one_more_text(one_more))
     assurance = forecast.outlook.assurance
     if plan.assured:
         assured = [f"{name} {plan.assured[name]:.2f}" for name in METRICS if name in plan.assured]
