@@ -35,7 +35,7 @@ def test_nothing_is_shown_to_who_did_not_come_by_a_link(place):
 
         assert answer.status_code == 401
         assert "item " not in answer.text
-        assert "it shows a link: open that" in answer.text
+        assert "pr-monitor shows a link: open it" in answer.text
 
 
 def test_a_link_works_once_and_another_is_made_for_the_next_person(place):
