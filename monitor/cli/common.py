@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperCommand
 
 from monitor.domain.errors import InputRefused
+from monitor.domain.visible import clean
 from monitor.presentation.numbers import minute_text
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def account() -> str:
 
 def named_person(by: str | None) -> str:
     """Name who asked for something: as given, else by the account."""
-    return ((by or "").strip() or account() or "somebody")[:_LONGEST_NAME]
+    return clean(by or "", _LONGEST_NAME) or clean(account() or "somebody", _LONGEST_NAME)
 
 
 def refuse_text(text: str, option: str, readers: str) -> None:

@@ -204,12 +204,15 @@ def resolve(
     hooks. With --note it stays as it is, open or ended. Everyone who sees its rounds sees the note
     and your name, so put no secrets and no other people in it. The same note is stored once.
     """
+    from monitor.domain.masking import masked
+    from monitor.domain.visible import clean
     from monitor.storage.results.alert_note_store import read_notes
 
     if reason is None and note is None and not delete_notes:
         message = "nothing to do: --reason TEXT ends the alert, --note TEXT records what was done"
         raise typer.BadParameter(message, param_hint="ALERT")
     if note is not None:
+        note = clean(masked(note))
         refuse_text(note, "--note", "all who see the rounds")
     with opened(config) as application, application.database.write() as connection:
         if monitor is not None:
@@ -265,12 +268,10 @@ def _ended(connection: Connection, alert: StoredAlert, reason: str, now: datetim
 
 def _noted(connection: Connection, alert: StoredAlert, text: str, by: str, now: datetime) -> str:
     from monitor.domain.alerting import AlertNote
-    from monitor.domain.masking import masked
-    from monitor.domain.visible import clean
     from monitor.rounds.reporting.alert_notes import note_alert
 
-    note = AlertNote(now, clean(by), clean(masked(text)))
-    return "noted on" if note_alert(connection, alert, note) else "the note is already on"
+    is_new = note_alert(connection, alert, AlertNote(now, by, text))
+    return "noted on" if is_new else "the note is already on"
 
 
 def _without_notes(connection: Connection, alert: StoredAlert, now: datetime) -> str:
