@@ -43,9 +43,8 @@ class FeedbackLabeler:
         except (SourceRefused, SourceUnavailable) as error:
             raise _as_of_labels(error) from error
         described = f"feedback {name!r} of people in {self._reader.location}"
-        names = {
-            each.name for trace in newest for each in trace.info.assessments if _by_people(each)
-        }
+        assessments = (each for trace in newest for each in trace.info.assessments)
+        names = {each.name for each in assessments if _is_usable(each)}
         if name in names or not newest:
             return described
         return (
@@ -89,8 +88,8 @@ class FeedbackLabeler:
         span_id = split_item(task.item_id)[1]
         newest: dict[str, Assessment] = {}
         for each in sorted(info.assessments, key=lambda each: each.last_update_time_ms or 0):
-            is_label = each.name == self.settings.name and _by_people(each)
-            if is_label and _is_usable(each) and span_id in (None, each.span_id):
+            is_label = each.name == self.settings.name and _is_usable(each)
+            if is_label and span_id in (None, each.span_id):
                 newest[str(each.source.source_id)] = each
         yield from newest.values()
 
@@ -110,13 +109,10 @@ class FeedbackLabeler:
             events.append(LabelEvent(task.key, annotator, answer, at))
 
 
-def _by_people(assessment: Assessment) -> bool:
-    return assessment.source.source_type == _PEOPLE
-
-
 def _is_usable(assessment: Assessment) -> bool:
-    feedback = assessment.feedback
-    return feedback is not None and feedback.error is None and assessment.valid is not False
+    if assessment.source.source_type != _PEOPLE or assessment.valid is False:
+        return False
+    return assessment.feedback is not None and assessment.feedback.error is None
 
 
 def _as_of_labels(error: SourceRefused | SourceUnavailable) -> LabelsRefused | LabelsUnavailable:

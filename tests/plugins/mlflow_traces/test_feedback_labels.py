@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from mlflow.entities import AssessmentError, AssessmentSource, Feedback
+from mlflow.entities import AssessmentError, AssessmentSource, Expectation, Feedback
 from mlflow.tracing.client import TracingClient
 from pydantic import ValidationError
 
@@ -158,6 +158,16 @@ def test_a_name_that_no_trace_has_is_described_with_those_that_exist(store):
         "none of the 1 newest traces has it, so look at labeling.name. There are toxics; "
         "did you mean toxics?"
     )
+
+
+def test_an_expectation_of_that_name_is_no_feedback(store):
+    store.add("tr-1", MONDAY)
+    source = AssessmentSource(source_type="HUMAN", source_id="someone")
+    expected = Expectation(name="toxic", value=True, source=source)
+    TracingClient(store.uri).log_assessment("tr-1", expected)
+
+    assert labeler_of(store).usable().endswith("labeling.name. There are none")
+    assert answers(collect(store, "tr-1")) == {}
 
 
 def test_where_people_gave_the_feedback_nothing_else_is_said(store):
