@@ -26,7 +26,8 @@ def running_text(timeline: Sequence[TimelinePoint], metric: str) -> str | None:
     """Write the mean of a metric and its interval; None if fewer than two rounds have a value.
 
     Errors are the longer sides of the intervals. With few labels these are lopsided, and recall too
-    high on average: by half of the width a path of 100 rounds misses in 0.3 of cases.
+    high on average: by half of the width a path of 100 rounds misses in 0.3 of cases. Worst-case
+    bounds of missing answers count as errors too, but these do not cancel out over rounds.
     """
     if metric not in _METRICS or not timeline:
         return None
@@ -43,7 +44,7 @@ def running_text(timeline: Sequence[TimelinePoint], metric: str) -> str | None:
     interval = running_interval([ends[0] for _, ends in rounds], errors, level=CREDIBLE_LEVEL)
     return (
         f"{interval_text(interval)} on average over rounds {rounds[0][0]} to {rounds[-1][0]}, "
-        "which holds in all rounds at once"
+        "which holds in all rounds at once if no answers are missing"
     )
 
 
