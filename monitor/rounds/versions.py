@@ -294,7 +294,7 @@ def read_early(
     sample = batch.labels[round_.id].without(batch.recurring[round_.id]).settled(waiting)
     ids = [each.id for each in batch.past][1 - ROUNDS :]
     with context.database.read() as connection:
-        past = part_store.read_past(connection, ids, CORRECTIONS)
+        past = part_store.read_past(connection, ids, CORRECTIONS)[CORRECTIONS]
     unsettled = unsettled_answers(sample, [each.counts for each in past.values()], now)
     due, blocks = batch.affected[0], evidence_tallies(round_, sample.unanswered(unsettled))
     launch = before_launch(due.tally.frame, batch.history.reference)

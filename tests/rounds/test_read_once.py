@@ -10,7 +10,7 @@ from monitor.storage.rounds import round_claims
 from tests.rounds.scene import LIMITS, settings
 from tests.statements import counted
 
-MOST_OF_A_CLOSING, MOST_OF_AN_IDLE_PASS = 46, 14
+MOST_OF_A_CLOSING, MOST_OF_AN_IDLE_PASS = 48, 14
 SAMPLE = Sample(max_labels=100, bands=Bands(flagged=1, passed=2))
 SETTINGS = settings(limits=LIMITS, sample=SAMPLE)
 

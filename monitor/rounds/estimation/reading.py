@@ -57,7 +57,9 @@ def read_batch(
         recurring = read_recurring(connection, rounds)
         past_checks: dict[int, PastCounts] = {}
         if any(checks_of(round_.settings.labeling) for round_ in rounds):
-            past_checks = part_store.read_past(connection, [each.id for each in past], CHECKS)
+            past_checks = part_store.read_past(connection, [each.id for each in past], CHECKS)[
+                CHECKS
+            ]
     if revised is not None:
         rounds, labels = revised(rounds, labels)
     return HistoryBatch(

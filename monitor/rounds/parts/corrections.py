@@ -50,7 +50,7 @@ class CorrectionsPart(ReportPart):
         """Count first answers, and those changed; later labels of a closed round do not count."""
         return count_corrections(counted.labels, counted.round.closed_at) or None
 
-    def differs(self, round_: Round, now: Any, stored: Any) -> bool:  # noqa: ARG002
+    def corrects(self, round_: Round) -> bool:  # noqa: ARG002
         """Make no version for a correction alone."""
         return False
 

@@ -68,6 +68,7 @@ def version_parts(
             (part, _read_part(connection, part, batch, estimates, drawn, stored, frozen))
             for part in PARTS
         ]
+        _read_earlier(connection, batch, read)
     # Computed after the transaction: curves take seconds.
     result = {round_.id: VersionParts() for round_ in rounds}
     for part, versions in read:
@@ -106,8 +107,6 @@ def _read_part(
         version.counts = part.counts(version) if version.round.is_changed else version.stored
     if part.repeats:
         _read_repeated(connection, part, versions)
-    if part.reach and versions:
-        _read_earlier(connection, part, batch, versions)
     return versions
 
 
@@ -126,13 +125,26 @@ def _read_repeated(
 
 def _read_earlier(
     connection: Connection,
+    batch: HistoryBatch,
+    read: Sequence[tuple[ReportPart, Sequence[ReportedVersion]]],
+) -> None:
+    """Read what parts counted of earlier rounds, for all parts together."""
+    reaching = {part.name: part.reach for part, versions in read if part.reach and versions}
+    if not reaching:
+        return
+    ids = [each.id for each in batch.earlier][-max(reaching.values()) :]
+    past = part_store.read_past(connection, ids, *reaching)
+    for part, versions in read:
+        if part.name in reaching:
+            _add_earlier(part, batch, versions, [past[part.name].get(each) for each in ids])
+
+
+def _add_earlier(
     part: ReportPart,
     batch: HistoryBatch,
     versions: Sequence[ReportedVersion],
+    earlier: list[PastCounts | None],
 ) -> None:
-    ids = [each.id for each in batch.earlier][-part.reach :]
-    past = part_store.read_past(connection, ids, part.name)
-    earlier = [past.get(each) for each in ids]
     by_round = {version.round.id: version for version in versions}
     for member in batch.affected:
         counted = None

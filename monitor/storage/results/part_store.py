@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, select
 
-from monitor.storage.database import chunks, in_chunks, insert_all
+from monitor.storage.database import chunks, insert_all
 from monitor.storage.queries import VersionId, is_latest, version_rows
 from monitor.storage.tables import round_parts, rounds
 
@@ -54,15 +54,18 @@ def read_counts(
     return drawn, latest
 
 
-def read_past(connection: Connection, round_ids: Sequence[int], name: str) -> dict[int, PastCounts]:
-    """Read what one part counted of the latest versions of some rounds, by round."""
-
-    def read(connection: Connection, ids: Sequence[int]) -> dict[int, PastCounts]:
-        query = (
-            select(round_parts.c.round_id, rounds.c.settings, round_parts.c.counts)
-            .join(rounds, is_latest(round_parts))
-            .where(round_parts.c.round_id.in_(ids), round_parts.c.name == name)
-        )
-        return {each: PastCounts(*counts) for each, *counts in connection.execute(query)}
-
-    return in_chunks(connection, round_ids, read)
+def read_past(
+    connection: Connection, round_ids: Sequence[int], *names: str
+) -> dict[str, dict[int, PastCounts]]:
+    """Read what some parts counted of the latest versions of some rounds, by part and round."""
+    past: dict[str, dict[int, PastCounts]] = {name: {} for name in names}
+    query = (
+        select(*round_parts.c["name", "round_id"], rounds.c.settings, round_parts.c.counts)
+        .join(rounds, is_latest(round_parts))
+        .where(round_parts.c.name.in_(names))
+    )
+    for some in chunks(round_ids):
+        of_rounds = query.where(round_parts.c.round_id.in_(some))
+        for name, round_id, *counts in connection.execute(of_rounds):
+            past[name][round_id] = PastCounts(*counts)
+    return past
