@@ -46,6 +46,11 @@ class CellDesign(Strata):
         up = self.is_flagged
         return self.size[up].sum(), self.size[~up].sum()
 
+    @property
+    def cell(self) -> Whole | None:
+        """Score cell that verdicts cut each stratum from, where they cut cells."""
+        return None
+
     def recalibrated(self, labeled: Values, positive: Values) -> Values:
         """Rates of the cells by labels of earlier rounds."""
         return recalibrated_rates(self.size, self.is_flagged, labeled, positive)
@@ -248,7 +253,12 @@ def class_laws(
 ) -> tuple[tuple[Values, Values], tuple[Values, Values]]:
     """Beta laws of the rates of flagged and passed items, by answers of ``(replicates, H)``."""
     flagged, passed = (
-        cell_counts(design.size[of], labeled[:, of], positive[:, of])
+        cell_counts(
+            design.size[of],
+            labeled[:, of],
+            positive[:, of],
+            cell=None if design.cell is None else design.cell[of],
+        )
         for of in (design.is_flagged, ~design.is_flagged)
     )
     return _law(flagged), _law(passed)

@@ -105,6 +105,11 @@ class JudgedDesign(CellDesign):
 
     cut: Cut
 
+    @property
+    def cell(self) -> Whole:
+        """Score cell that verdicts cut each stratum from."""
+        return self.cut.position
+
     def recalibrated(self, labeled: Values, positive: Values) -> Values:
         """Rates of the cells by labels of earlier rounds."""
         return recalibrated_rates(self.size, self.is_flagged, labeled, positive, cut=self.cut)
