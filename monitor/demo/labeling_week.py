@@ -43,7 +43,7 @@ class Answered:
     right: int
     truth: Confusion
 
-    def as_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the same, ready for JSON."""
         return {
             "answers": self.answers,

@@ -77,7 +77,7 @@ class DemoResult:
         ]
         return sum(held), len(held)
 
-    def as_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the same, ready for JSON."""
         return {
             "folder": str(self.folder),

@@ -105,7 +105,7 @@ def test_the_estimate_moves_once_all_is_answered_and_not_before(week, answered):
     assert (before.number, after.number) == (2, 3)
     assert after.labeled.size == LABELS
     assert after.pooled["recall"] != before.pooled["recall"]
-    assert json.loads(json.dumps(answered.as_json()))["answers"] == LABELS
+    assert json.loads(json.dumps(answered.to_dict()))["answers"] == LABELS
 
 
 def test_what_is_said_of_it_has_both_weeks_the_truth_and_the_way_it_moved(answered):

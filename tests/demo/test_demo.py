@@ -202,7 +202,7 @@ def test_what_is_printed_fits_a_terminal_and_holds_no_control_codes(played):
 def test_the_same_result_comes_as_json(played):
     result, _ = played
 
-    told = json.loads(json.dumps(result.as_json()))
+    told = json.loads(json.dumps(result.to_dict()))
 
     assert told["fired_round"] == result.fired_round
     assert [each["labels"] for each in told["rounds"]] == [300] * 4

@@ -81,7 +81,7 @@ def label_demo(folder: Path, *, port: int, no_browser: bool, json: bool) -> None
             raise typer.Exit(1)
         week.show(answered)
         if json:
-            echo_json(answered.as_json())
+            echo_json(answered)
         week.show_way_on()
     finally:
         week.application.database.close()

@@ -44,7 +44,7 @@ def demo(
         return
     result = play(folder, quiet=json)
     if json:
-        echo_json(result.as_json())
+        echo_json(result)
 
 
 def init(
