@@ -77,7 +77,7 @@ def label_demo(folder: Path, *, port: int, no_browser: bool, json: bool) -> None
     try:
         answered = _labeled(week, port=port, no_browser=no_browser, json=json)
         if answered is None:
-            echo("stopped before all was answered; pr-monitor demo --label starts over")
+            echo_error("stopped before all was answered; pr-monitor demo --label starts over")
             raise typer.Exit(1)
         week.show(answered)
         if json:
