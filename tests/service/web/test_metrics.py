@@ -41,6 +41,21 @@ def alerting(database):
     return scene
 
 
+def test_several_open_rounds_are_summed_and_the_first_deadline_counts(database):
+    scene = Scene(database, settings(deadline=timedelta(days=10)))
+    for number in (1, 2):
+        scene.week(number)
+        scene.run(number)
+
+    text = told(scene)
+
+    assert value(text, "rounds", monitor="mail", state="labeling") == 2
+    assert value(text, "labels_wanted", monitor="mail") == 400
+    ends = [scene.round(number).deadline for number in (1, 2)]
+    assert value(text, "labels_deadline_timestamp_seconds", monitor="mail") == ends[0].timestamp()
+    assert ends[0] < ends[1]
+
+
 def test_rounds_labels_estimates_and_evidence_are_those_of_the_status(alerting):
     text = told(alerting)
 
