@@ -172,7 +172,8 @@ def test_verdicts_of_a_first_round_are_worth_no_more_than_their_rows(sign):
         for stratum in BandEdges((0.75,), (0.2,), judged=True).strata():
             score = (stratum.low or 0.5 * stratum.flagged) + 0.1
             yes = round(1000 * (0.02 + 0.9 * score))
-            count = {Verdict.YES: yes, Verdict.NO: 1000 - yes}.get(stratum.verdict, 0)
+            counts: dict[Verdict | None, int] = {Verdict.YES: yes, Verdict.NO: 1000 - yes}
+            count = counts.get(stratum.verdict, 0)
             rows = None if rows_of is None else rows_of(count)
             candidates = (Candidate("i", score),)
             parts.append(StratumFrame(stratum, size_of(count), candidates, rows=rows))

@@ -103,14 +103,18 @@ def go_on(scene):
 
 
 def outcome(scene):
-    """Return what the reports of all versions say."""
-    return {
+    """Return what the reports of all versions say, apart from how notices word it."""
+    reports = {
         f"{number}/v{version}": {
             name: value for name, value in scene.report(number, version).items() if name in COMPARED
         }
         for number in range(1, 6)
         for version in range(1, scene.round(number).version + 1)
     }
+    for report in reports.values():
+        for notice in report["notices"]:
+            del notice["sentence"]
+    return reports
 
 
 def make(path):
