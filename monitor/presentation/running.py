@@ -8,7 +8,6 @@ from statistics import NormalDist
 from monitor.domain.report import TimelinePoint
 from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.presentation.numbers import interval_text
-from monitor.stats.history.running_mean import running_interval
 
 ROUNDS = 100
 """Rounds of one running mean; the next 100 begin another, since reports have the newest rounds."""
@@ -39,6 +38,9 @@ def running_text(timeline: Sequence[TimelinePoint], metric: str) -> str | None:
     ]
     if len(rounds) < 2:  # noqa: PLR2004  the mean of one round is that round
         return None
+    # Imported here so that commands which only read the store load no numpy.
+    from monitor.stats.history.running_mean import running_interval  # noqa: PLC0415
+
     z = NormalDist().inv_cdf((1 + CREDIBLE_LEVEL) / 2)
     errors = [max(point - low, high - point) / z for _, (point, low, high) in rounds]
     interval = running_interval([ends[0] for _, ends in rounds], errors, level=CREDIBLE_LEVEL)

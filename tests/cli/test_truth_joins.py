@@ -74,7 +74,7 @@ def test_a_window_that_lost_a_segment_says_so_in_check_and_status(bare):
     checked, status = bare.run("check"), bare.run("status")
 
     for said in (checked.out, status.out):
-        assert "holds fewer predictions than the 4 like it before" in said
+        assert "holds fewer predictions than the 4 similar ones before" in said
         assert "0 with desk 'worst' (expected about" in said, said
 
 

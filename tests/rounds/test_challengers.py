@@ -108,7 +108,7 @@ def test_missing_answers_are_told_with_the_comparison(database):
 
     assert 0 < first.alone.unlabeled == 200 - first.alone.labeled
     assert second.pooled.unlabeled == first.alone.unlabeled + second.alone.unlabeled
-    said = f"{second.pooled.unlabeled} answers of 2 rounds are missing: these intervals take"
+    said = f"{second.pooled.unlabeled} answers of 2 rounds are missing: these intervals assume"
     assert any(line.startswith(said) for line in challenger_lines(second))
 
 

@@ -20,7 +20,7 @@ def colours(dark):
     found: dict[str, str] = {}
     blocks = re.findall(r":root \{(.*?)\}", CSS, re.DOTALL)
     for block in blocks if dark else blocks[:1]:
-        found |= re.findall(r"--([a-z-]+): #([0-9a-f]{6});", block)
+        found |= re.findall(r"--([a-z-]+): #([0-9a-f]{3,8});", block)
     return found
 
 
