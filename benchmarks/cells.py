@@ -15,7 +15,7 @@ from scipy.stats import qmc
 from benchmarks.harness import Values, Whole
 from benchmarks.label_cost import MARGIN, METRICS, Population, Strata, population
 from benchmarks.strata import shifted
-from monitor.stats.design.cell_counts import cell_counts
+from monitor.stats.design.cell_counts import cell_counts, cells_by_class
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
 from monitor.stats.design.recalibration import recalibrated_rates
 from monitor.stats.design.restratify import EffectiveCounts
@@ -252,14 +252,10 @@ def class_laws(
     design: CellDesign, labeled: Whole, positive: Whole
 ) -> tuple[tuple[Values, Values], tuple[Values, Values]]:
     """Beta laws of the rates of flagged and passed items, by answers of ``(replicates, H)``."""
+    up = design.is_flagged
     flagged, passed = (
-        cell_counts(
-            design.size[of],
-            labeled[:, of],
-            positive[:, of],
-            cell=None if design.cell is None else design.cell[of],
-        )
-        for of in (design.is_flagged, ~design.is_flagged)
+        cell_counts(design.size[of], labeled[:, of], positive[:, of], cell=of_class)
+        for of, of_class in zip((up, ~up), cells_by_class(design.cell, up), strict=True)
     )
     return _law(flagged), _law(passed)
 

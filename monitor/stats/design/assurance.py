@@ -40,7 +40,7 @@ from scipy import special
 from scipy.stats import qmc
 
 from monitor.stats.core.beta_mixture import prior_count
-from monitor.stats.design.cell_counts import rest_of_class
+from monitor.stats.design.cell_counts import cells_by_class, rest_of_class
 from monitor.stats.design.neyman import prior_counts
 from monitor.stats.design.prior import PriorRates
 
@@ -145,10 +145,8 @@ def cell_half_widths(
     items, n, y = (np.asarray(each, dtype=np.float64) for each in (size, labeled, positive))
     up = np.asarray(is_flagged, dtype=np.bool_)
     (hits, of_hits), (missed, of_missed) = (
-        _positives(
-            items[members], n[members], y[..., members], None if cell is None else cell[members]
-        )
-        for members in (up, ~up)
+        _positives(items[members], n[members], y[..., members], of_class)
+        for members, of_class in zip((up, ~up), cells_by_class(cell, up), strict=True)
     )
     flagged, all_positive = float(items[up].sum()), hits + missed
     recall = hits / np.maximum(all_positive, 1e-9)

@@ -6,9 +6,9 @@ answers. Its rate is the weighted one, :math:`\hat\pi = \sum_h W_h y_h/n_h` with
 sample know it as well.
 
 1. Neighbouring cells form groups of ten answers or more, by the numbers of answers alone. Where
-   verdicts cut the cells, a group also ends with its verdict if ``GROUP_OF_VERDICT`` answers are
-   on both sides. Within group g the labels weigh about the same; with one rate in all its cells
-   they are worth
+   verdicts cut the cells, a group of flagged items also ends with its verdict if
+   ``GROUP_OF_VERDICT`` answers are on both sides. Within group g the labels weigh about the same;
+   with one rate in all its cells they are worth
 
    .. math:: K_g = \frac{(\sum_{h \in g} N_h)^2}{\sum_{h \in g} N_h^2/n_h}
 
@@ -204,6 +204,16 @@ def groups_of_cells(
         now, have = now + is_full, np.where(is_full, 0.0, have) + n[..., h]
         group[..., h] = now
     return group
+
+
+def cells_by_class(cell: Ints | None, is_flagged: Bools) -> tuple[Ints | None, Ints | None]:
+    """Return the score cells whose groups end with a verdict, of the flagged and the passed strata.
+
+    Groups of passed items run across verdicts: where one positive is expected among the labeled
+    items that a good judge calls negative, groups of those alone cover recall too rarely
+    (benchmarks/results/judge.txt).
+    """
+    return (None if cell is None else cell[is_flagged]), None
 
 
 class _Groups(NamedTuple):

@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
-from monitor.stats.design.cell_counts import cell_counts
+from monitor.stats.design.cell_counts import cell_counts, cells_by_class
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -169,7 +169,7 @@ class _ClassGroups:
         items = float(weight @ groups.labeled)
         rate = float(weight @ groups.positive) / max(items, 1.0)
         members = counts.is_flagged == flagged
-        cell = None if counts.cell is None else counts.cell[members]
+        cell = cells_by_class(counts.cell, counts.is_flagged)[not flagged]
         columns = (each[members] for each in (counts.size, counts.labeled, counts.positive))
         worth = cell_counts(*columns, cell=cell)
         variance = rate * (1 - rate) / max(float(worth.labeled[0]), 1.0)

@@ -19,7 +19,13 @@ from monitor.stats.core.metrics import Matrix
 from monitor.stats.core.quantiles import binomial_quantiles
 from monitor.stats.core.sampled_sizes import class_rows, size_variance
 from monitor.stats.core.scaled_matrix import scaled_matrix
-from monitor.stats.design.cell_counts import PRIOR, RestOfClass, cell_counts, rest_of_class
+from monitor.stats.design.cell_counts import (
+    PRIOR,
+    RestOfClass,
+    cell_counts,
+    cells_by_class,
+    rest_of_class,
+)
 from monitor.stats.design.restratify import EffectiveCounts
 
 if TYPE_CHECKING:
@@ -67,9 +73,9 @@ def class_counts(
             shares and shares.taken(members),
             prior=prior,
             spread=spread[members],
-            cell=None if cell is None else cell[members],
+            cell=of_class,
         )
-        for members in (up, ~up)
+        for members, of_class in zip((up, ~up), cells_by_class(cell, up), strict=True)
     ]
     return EffectiveCounts(
         positive=np.concatenate([each.positive for each in class_results], axis=-1),
@@ -218,10 +224,12 @@ def _classes(counts: Counts) -> list[_CellArrays]:
             labeled[members],
             positive[members],
             None if counts.rows is None else counts.rows[members],
-            None if counts.cell is None else counts.cell[members],
+            of_class,
             effect,
         )
-        for members, effect in zip((up, ~up), counts.group_effects, strict=True)
+        for members, of_class, effect in zip(
+            (up, ~up), cells_by_class(counts.cell, up), counts.group_effects, strict=True
+        )
     ]
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from monitor.stats.core.draws import round_posterior
 from monitor.stats.core.metrics import FLAGGED, PASSED, Matrix, Metric, metric
-from monitor.stats.design.cell_counts import unseen_answers
+from monitor.stats.design.cell_counts import cells_by_class, unseen_answers
 from monitor.stats.estimation.cell_matrix import cell_posterior
 
 if TYPE_CHECKING:
@@ -160,16 +160,16 @@ class SmallCounts:
 
     @cached_property
     def _unseen(self) -> list[Unseen]:
-        counts = self.counts
-        size, labeled, positive, cell = counts.size, counts.labeled, counts.positive, counts.cell
+        counts, up = self.counts, self.counts.is_flagged
+        size, labeled, positive = counts.size, counts.labeled, counts.positive
         return [
             unseen_answers(
                 size[members],
                 labeled[members],
                 positive[members],
-                None if cell is None else cell[members],
+                of_class,
             )
-            for members in (counts.is_flagged, ~counts.is_flagged)
+            for members, of_class in zip((up, ~up), cells_by_class(counts.cell, up), strict=True)
         ]
 
     @cached_property
