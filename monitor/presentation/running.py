@@ -44,8 +44,10 @@ def running_text(timeline: Sequence[TimelinePoint], metric: str) -> str | None:
     z = NormalDist().inv_cdf((1 + CREDIBLE_LEVEL) / 2)
     errors = [max(point - low, high - point) / z for _, (point, low, high) in rounds]
     interval = running_interval([ends[0] for _, ends in rounds], errors, level=CREDIBLE_LEVEL)
+    first, last = rounds[0][0], rounds[-1][0]
+    which = "" if len(rounds) == last - first + 1 else f"{len(rounds)} of the "
     return (
-        f"{interval_text(interval)} on average over rounds {rounds[0][0]} to {rounds[-1][0]}, "
+        f"{interval_text(interval)} on average over {which}rounds {first} to {last}, "
         "which holds in all rounds at once if no answers are missing"
     )
 

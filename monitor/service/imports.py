@@ -30,6 +30,7 @@ def import_for_workers() -> None:
     import monitor.stats
     import monitor.stats.drift.rare_events
     import monitor.stats.drift.volume
+    import monitor.stats.history.running_mean
     import monitor.stats.labels.delays
     from monitor.labeling.formats import formats
 

@@ -46,7 +46,7 @@ def test_recall_is_far_off_if_nobody_says_that_the_log_is_a_sample_and_check_ask
     guardrail.run("run-once")
     _, rows = recall_of(guardrail)
 
-    assert rows["window", "round"]["low"] > 0.8
+    assert rows["window", "round"]["low"] > RECALL + 0.1
     assert "predictions are flagged (3" in checked.out
     assert "give source.kept_with" in checked.out
 

@@ -197,7 +197,7 @@ def test_neither_secret_nor_path_shows_anywhere(caplog, capfd):
         (f"http://hooks.example.com/{TOKEN}", "plain http"),
         (f"ftp://hooks.example.com/{TOKEN}", "must start with https"),
         (f"https:///{TOKEN}", "names no host"),
-        (f"https://user:{TOKEN}@hooks.example.com/", "holds a user or password"),
+        (f"https://user:{TOKEN}@hooks.example.com/", "contains a user or password"),
         (f"https://hooks.example.com:port/{TOKEN}", "not a URL"),
         (f"https://hooks.example.com/{TOKEN}\r\nx: y", "must be percent-encoded"),
     ],

@@ -168,7 +168,7 @@ def test_the_address_may_be_written_with_the_path_of_the_api_and_a_proxy_gets_it
     ("wrong", "reason"),
     [
         ({"url": "http://am:9093", "allow_private": False}, "plain http"),
-        ({"url": "http://am:9093/?a=b"}, r"it holds \? or #"),
+        ({"url": "http://am:9093/?a=b"}, r"it contains \? or #"),
         ({"url": "am:9093"}, "must start with https"),
         ({"labels": {"monitor": "x"}}, "monitor is set by the monitor itself"),
         ({"labels": {"a-b": "x"}}, "no name of a label"),
