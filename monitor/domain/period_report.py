@@ -14,8 +14,6 @@ class UncountedRound(Report):
 
     round: int
     state: str
-    window_start: datetime
-    window_end: datetime
     reason: str | None
 
 

@@ -136,7 +136,11 @@ def _number(report: RoundReport, metric: str, basis: str) -> str:
 
 
 def _remarks(report: RoundReport, alerts: Sequence[StoredAlert]) -> str:
-    fired = [alert.metric for alert in alerts if alert.fired_in_round == report.round]
+    fired = [
+        f"alert on {alert.metric}{' (taken back)' * (alert.state is AlertState.REVISED)}"
+        for alert in alerts
+        if alert.fired_in_round == report.round
+    ]
     remarks = remarks_text(
         report.version,
         partial=report.partial,
@@ -144,7 +148,7 @@ def _remarks(report: RoundReport, alerts: Sequence[StoredAlert]) -> str:
         restated=any(row.own for row in report.restated),
         by_amount=AMOUNT_NOTE in report.size_notes,
     )
-    return ", ".join([*(f"alert on {metric}" for metric in fired), *filter(None, [remarks])]) or "-"
+    return ", ".join([*fired, *filter(None, [remarks])]) or "-"
 
 
 def _round_lines(report: PeriodReport) -> Iterator[str]:

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 FILE = "report.html"
-_FOLDER = Path(__file__).parent / "templates"
+TEMPLATES = Path(__file__).parent / "templates"
 _LONGEST = 400  # characters of one text
 
 WATCHED = ("precision", "recall")
@@ -98,7 +98,7 @@ def policy() -> str:
 
 @lru_cache(maxsize=1)
 def _style() -> str:
-    return (_FOLDER / "report.css").read_text(encoding="utf-8")
+    return (TEMPLATES / "report.css").read_text(encoding="utf-8")
 
 
 @lru_cache(maxsize=1)
@@ -106,7 +106,7 @@ def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  takes 60 ms
 
     environment = Environment(
-        loader=FileSystemLoader(_FOLDER),
+        loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

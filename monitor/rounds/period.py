@@ -86,8 +86,6 @@ def _uncounted(connection: Connection, rounds: Sequence[Round]) -> list[Uncounte
         UncountedRound(
             round=each.number,
             state=each.state,
-            window_start=each.window.start,
-            window_end=each.window.end,
             reason=provisional_line(rows[each.id]) if each.id in rows else each.reason,
         )
         for each in without

@@ -37,9 +37,7 @@ def period_of(text="x", **changes):
     round_ = whole(
         model=text, concerns=[text], notices=[notice], segments=segments((text,), ("a",))
     )
-    uncounted = UncountedRound(
-        round=31, state="abandoned", window_start=start, window_end=end, reason=text
-    )
+    uncounted = UncountedRound(round=31, state="abandoned", reason=text)
     values = {
         "monitor": "mail",
         "period": "2025",

@@ -13,9 +13,10 @@ from monitor.domain.visible import clean
 from monitor.presentation.alerts import note_text
 from monitor.presentation.numbers import interval_text, limit_text, minute_text
 from monitor.presentation.setting_changes import change_sentence
+from monitor.report.html import TEMPLATES
 
 _TEMPLATES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    loader=FileSystemLoader([Path(__file__).parent / "templates", TEMPLATES]),
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,
