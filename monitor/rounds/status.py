@@ -155,9 +155,6 @@ def overviews(
         return [_overview(connection, one) for one in _read(connection, monitors, now)]
 
 
-_OF_REPORT = ("estimates", "evidence", "notices", "answers")
-
-
 def _read(
     connection: Connection, monitors: Sequence[MonitorSettings], now: datetime
 ) -> Iterator[_StatusOfOne]:
@@ -172,7 +169,8 @@ def _read(
     alerts_of = _by_monitor(alerts)
     held_up = _by_monitor(effect_store.find_waiting(connection, only))
     issues = frame_store.read_all_issues(connection, newest)
-    reports = report_store.read_parts(connection, closed, *_OF_REPORT)
+    parts = ("estimates", "evidence", "notices", "answers")
+    reports = report_store.read_parts(connection, closed, *parts)
     notices_of_alerts = firing_notices(connection, alerts)
     recoveries_of_alerts = recoveries(connection, alerts)
     without_estimate = _by_monitor(attention_store.without_estimate(connection, now, only))
@@ -185,9 +183,10 @@ def _read(
         monitor_rounds = seen.get(name, NOTHING_SEEN)
         first = monitor_rounds.newest.id if monitor_rounds.newest else NO_ROUND
         last = monitor_rounds.closed.id if monitor_rounds.closed else NO_ROUND
-        rows, readings, notices, answers = (reports.get(last, {}).get(each) for each in _OF_REPORT)
-        estimates = [ReportedEstimate.model_validate(row) for row in rows or ()]
-        evidence = [EvidenceRow.model_validate(row) for row in readings or ()]
+        report = reports.get(last, {})
+        answers = report.get("answers")
+        estimates = [ReportedEstimate.model_validate(row) for row in report.get("estimates") or ()]
+        evidence = [EvidenceRow.model_validate(row) for row in report.get("evidence") or ()]
         own_alerts = alerts_of.get(name, [])
         yield _StatusOfOne(
             settings=settings,
@@ -207,7 +206,7 @@ def _read(
                 evidence, estimates, {(alert.metric, alert.side) for alert in own_alerts}
             ),
             issues=issues.get(first, {}),
-            notices=notices or [],
+            notices=report.get("notices") or [],
             answers=answers and AnswersRow.model_validate(answers),
             doubt=doubts.get(first),
             restated=restated.get(last, []),

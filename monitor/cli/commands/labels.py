@@ -26,7 +26,7 @@ from monitor.cli.common import (
     refuse_text,
     writing,
 )
-from monitor.cli.views.printing import echo_answer
+from monitor.cli.views.printing import echo, echo_answer, echo_json
 from monitor.domain.errors import EXIT_INPUT, InputRefused
 from monitor.presentation.labels import DECLINED_COST
 from monitor.presentation.numbers import plural
@@ -94,9 +94,11 @@ def export(
     if out is None and not json:
         write_tasks(sys.stdout, tasks, format, question=question)
         return
-    listed = [{"task": task.key, **plain_texts(task.shown)} for task in tasks]
-    values = {"question": question, "tasks": listed}
-    echo_answer(values, _written_text(out, len(tasks), tool), json=json)
+    if json:
+        listed = [{"task": task.key, **plain_texts(task.shown)} for task in tasks]
+        echo_json({"question": question, "tasks": listed})
+    else:
+        echo(_written_text(out, len(tasks), tool))
 
 
 def _format(out: Path | None, tool: str | None) -> Format:
