@@ -24,6 +24,7 @@ from monitor.domain.model import ANSWERS, LOG, MLFLOW, EffectKind
 from monitor.domain.notice import Notice
 from monitor.domain.ports import (
     Checkable,
+    CheckResult,
     Clock,
     EffectHandler,
     Labeler,
@@ -315,7 +316,7 @@ def _refused(section: str) -> Iterator[None]:
         raise ConfigRefused(message) from error
 
 
-def check_labels(labeler: Labeler) -> str:
+def check_labels(labeler: Labeler) -> CheckResult | str:
     """Check where labels come from, and say where that is.
 
     Raises `LabelsRefused` if the file, a column of it, or the guideline is missing,

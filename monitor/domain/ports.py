@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -311,12 +312,20 @@ class EffectHandler(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What is well, if anything, and what needs a look though a round would go on."""
+
+    text: str
+    concerns: tuple[str, ...] = ()
+
+
 @runtime_checkable
 class Checkable(Protocol):
     """A handler or labeler whose settings `pr-monitor check` can try with nothing being sent."""
 
-    def usable(self) -> str:
-        """Describe what it would use.
+    def usable(self) -> CheckResult | str:
+        """Describe what it would use, and what needs a look.
 
         Raises `MonitorError` if it could do nothing as things are: of a handler a `DeliveryFailed`.
         """

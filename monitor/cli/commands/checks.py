@@ -8,18 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.cli.commands.data_checks import (
-    CheckResult,
-    check_source,
-    check_truth,
-)
+from monitor.cli.commands.data_checks import check_source, check_truth
 from monitor.cli.commands.results import promise_lines
 from monitor.config.adapters import LOGINS
 from monitor.config.several import labelers_of
 from monitor.domain.adapters import LoginSite
 from monitor.domain.errors import DeliveryFailed, MonitorError, TryLater
 from monitor.domain.people import Role
-from monitor.domain.ports import Checkable
+from monitor.domain.ports import Checkable, CheckResult
 from monitor.labeling.column import ColumnLabeler
 from monitor.labeling.page_settings import PageSettings
 from monitor.presentation.forecasts import assured_text, smallest_drop_texts, unanswered_text

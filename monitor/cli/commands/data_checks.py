@@ -16,7 +16,7 @@ from monitor.cli.commands.group_checks import group_hints, group_warnings
 from monitor.cli.commands.inverted_labels import inverted_warnings
 from monitor.domain.errors import LabelsRefused, SourceRefused
 from monitor.domain.model import BandEdges, Frame, Window
-from monitor.domain.ports import ExcludesRows
+from monitor.domain.ports import CheckResult, ExcludesRows
 from monitor.domain.shown import is_picture
 from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.domain.values import listed
@@ -51,14 +51,6 @@ _COMPARED = 1_000  # ids that are looked for in other forms, or in the predictio
 _CHECKED = 50  # items of each class of which pictures are tried
 _SHOWN = 3  # ids of each side
 _FEW = 0.5  # of a mature window's items; a truth with a row for each knows more
-
-
-@dataclass(frozen=True, slots=True)
-class CheckResult:
-    """What is well, if anything, and what needs a look though a round would go on."""
-
-    text: str
-    concerns: tuple[str, ...] = ()
 
 
 def check_source(context: MonitorContext) -> CheckResult:

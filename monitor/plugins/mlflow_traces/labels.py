@@ -14,10 +14,12 @@ from monitor.domain.errors import (
     SourceUnavailable,
 )
 from monitor.domain.model import Collected, LabelEvent, Refusal, Task
+from monitor.domain.ports import CheckResult
 from monitor.labeling.cells import annotator_of, answer_of
 from monitor.plugins.mlflow_traces.paths import split_item, there_are
 from monitor.plugins.mlflow_traces.reading import PAGE_WITH_SPANS, TraceReader
 from monitor.plugins.mlflow_traces.settings import FeedbackLabels
+from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
     from mlflow.entities import Assessment, TraceInfo
@@ -35,7 +37,7 @@ class FeedbackLabeler:
         self.settings = settings
         self._reader = reader
 
-    def usable(self) -> str:
+    def usable(self) -> CheckResult:
         """Describe where labels come from, and whether the newest traces have any."""
         name = self.settings.name
         try:
@@ -46,11 +48,12 @@ class FeedbackLabeler:
         assessments = (each for trace in newest for each in trace.info.assessments)
         names = {each.name for each in assessments if _is_usable(each)}
         if name in names or not newest:
-            return described
-        return (
-            f"{described}; none of the {len(newest)} newest traces has it, so look at "
-            f"labeling.name. There are {there_are(sorted(names), name)}"
+            return CheckResult(described)
+        concern = (
+            f"people gave no feedback {name!r} on the newest {plural(len(newest), 'trace')}; is "
+            f"labeling.name right? There are {there_are(sorted(names), name)}"
         )
+        return CheckResult(described, (concern,))
 
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
         """Do nothing: people see traces in MLflow."""

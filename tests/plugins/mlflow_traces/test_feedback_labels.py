@@ -152,11 +152,12 @@ def test_a_name_that_no_trace_has_is_described_with_those_that_exist(store):
     given = [said(True, name="toxics"), said(True, name="toxi", source="LLM_JUDGE")]
     store.add("tr-1", MONDAY, assessments=given)
 
-    text = labeler_of(store).usable()
+    usable = labeler_of(store).usable()
 
-    assert text.endswith(
-        "none of the 1 newest traces has it, so look at labeling.name. There are toxics; "
-        "did you mean toxics?"
+    assert usable.text.startswith("feedback 'toxic' of people in experiment")
+    assert usable.concerns == (
+        "people gave no feedback 'toxic' on the newest 1 trace; is labeling.name right? There are "
+        "toxics; did you mean toxics?",
     )
 
 
@@ -166,15 +167,15 @@ def test_an_expectation_of_that_name_is_no_feedback(store):
     expected = Expectation(name="toxic", value=True, source=source)
     TracingClient(store.uri).log_assessment("tr-1", expected)
 
-    assert labeler_of(store).usable().endswith("labeling.name. There are none")
+    [concern] = labeler_of(store).usable().concerns
+    assert concern.endswith("labeling.name right? There are none")
     assert answers(collect(store, "tr-1")) == {}
 
 
 def test_where_people_gave_the_feedback_nothing_else_is_said(store):
     store.add("tr-1", MONDAY, assessments=[said(True)])
 
-    assert labeler_of(store).usable().startswith("feedback 'toxic' of people in experiment")
-    assert "newest" not in labeler_of(store).usable()
+    assert labeler_of(store).usable().concerns == ()
 
 
 def test_a_store_that_is_not_there_is_tried_again(tmp_path, store):
