@@ -7,6 +7,13 @@ from contextlib import contextmanager
 
 from monitor.domain.errors import ConfigRefused
 
+REPOSITORY = "https://github.com/mlflow-pr-monitor/mlflow-pr-monitor"
+
+
+def install_command(extra: str) -> str:
+    """Give the command that installs an extra from the repository, in any folder."""
+    return f"pip install 'mlflow-pr-monitor[{extra}] @ git+{REPOSITORY}'"
+
 
 @contextmanager
 def needs_extra(extra: str, what: str) -> Iterator[None]:
@@ -16,11 +23,12 @@ def needs_extra(extra: str, what: str) -> Iterator[None]:
     ...     import no_such_library
     Traceback (most recent call last):
     monitor.domain.errors.ConfigRefused: pr-monitor serve needs the extra serve; install it by: \
-pip install 'mlflow-pr-monitor[serve]' (No module named 'no_such_library')
+pip install 'mlflow-pr-monitor[serve] @ \
+git+https://github.com/mlflow-pr-monitor/mlflow-pr-monitor' (No module named 'no_such_library')
     """
     try:
         yield
     except ModuleNotFoundError as error:
-        install = f"pip install 'mlflow-pr-monitor[{extra}]'"
-        message = f"{what} needs the extra {extra}; install it by: {install} ({error})"
+        command = install_command(extra)
+        message = f"{what} needs the extra {extra}; install it by: {command} ({error})"
         raise ConfigRefused(message) from error

@@ -21,6 +21,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.pool import NullPool
 
 from monitor.domain.errors import MonitorError, SourceRefused, SourceUnavailable
+from monitor.domain.extras import install_command
 from monitor.domain.masking import masked, secrets_of
 from monitor.domain.model import Window
 from monitor.domain.time_limit import stopped_by
@@ -40,6 +41,7 @@ SLOW = (
 
 _TO_CONNECT = 10  # seconds
 _LONGEST = 300  # characters of an error, which may quote a value
+_EXTRAS = {"postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql"}
 _DRIVERS = {
     "psycopg": {"connect_timeout": _TO_CONNECT, "client_encoding": "utf8"},
     "psycopg2": {"connect_timeout": _TO_CONNECT, "client_encoding": "utf8"},
@@ -127,7 +129,15 @@ class SqlDatabase:
         if url.drivername in {"mysql", "mariadb"}:
             url = url.set(drivername=f"{url.drivername}+pymysql")
         options = _DRIVERS.get(url.get_driver_name(), {})
-        return create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=options)
+        try:
+            return create_engine(
+                url, poolclass=NullPool, hide_parameters=True, connect_args=options
+            )
+        except ModuleNotFoundError as error:
+            extra = _EXTRAS.get(url.drivername.partition("+")[0])
+            command = install_command(extra) if extra else f"pip install {error.name}"
+            message = f"{self.shown} needs the driver {error.name}: {command}"
+            raise SourceRefused(message) from error
 
     @property
     def _file(self) -> Path:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from monitor.domain.census import JoinedItems
 from monitor.domain.errors import MonitorError, SourceRefused
+from monitor.domain.extras import install_command
 from monitor.domain.model import Frame, Stratum, Window
 from monitor.domain.ports import PlannedScan, TruthTable
 from monitor.domain.shown import Shown
@@ -371,8 +372,7 @@ def engine_errors(
     except MonitorError:
         raise
     except ImportError as error:
-        install = f"pip install 'mlflow-pr-monitor[{extra}]'"
-        message = f"{location} needs the extra {extra}: {install} ({error})"
+        message = f"{location} needs the extra {extra}: {install_command(extra)} ({error})"
         raise SourceRefused(message, is_public=True) from error
     except Exception as error:  # noqa: BLE001  stores, catalogs, Spark, py4j: no common base
         raise ours(error) from None

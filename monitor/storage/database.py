@@ -44,6 +44,7 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from monitor.domain.crashpoint import crashpoint
 from monitor.domain.errors import ConfigRefused, InputRefused, MonitorError, StoreUnavailable
+from monitor.domain.extras import install_command
 from monitor.domain.masking import masked, secrets_of
 from monitor.storage.closed_path import ClosedPath, closed_path
 
@@ -329,7 +330,7 @@ def _postgresql_engine(url: str) -> Engine:
             url, pool_pre_ping=True, hide_parameters=True, connect_args={"connect_timeout": 10}
         )
     except ModuleNotFoundError as error:
-        message = "store: PostgreSQL needs its driver: pip install 'mlflow-pr-monitor[postgres]'"
+        message = f"store: PostgreSQL needs its driver: {install_command('postgres')}"
         raise ConfigRefused(message) from error
 
     @event.listens_for(engine, "begin")

@@ -1,7 +1,11 @@
 """Without an extra: what works, and what refuses and names the command that installs it."""
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
+from monitor.domain.extras import REPOSITORY, install_command
 from tests.workers import python
 
 WITHOUT = """
@@ -38,7 +42,7 @@ def test_a_command_that_needs_an_extra_names_it_before_it_does_anything(place, w
     done = without(COMMAND % words)
 
     assert done.returncode == 78
-    install = "install it by: pip install 'mlflow-pr-monitor[serve]'"
+    install = f"install it by: {install_command('serve')}"
     assert f"pr-monitor: {what} needs the extra serve; {install} (No module" in done.stderr
     assert place.query("select count(*) from rounds") == [(0,)]
 
@@ -51,6 +55,14 @@ def test_a_login_that_needs_an_extra_is_a_problem_that_check_names(place):
     done = without(COMMAND % ["check"])
 
     assert "login: users needs the extra serve; install it by: pip install" in done.stdout
+
+
+def test_the_command_installs_from_the_repository_that_the_package_names():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+
+    assert project["urls"]["Source"] == REPOSITORY
+    assert "serve" in project["optional-dependencies"]
+    assert install_command("serve") == f"pip install 'mlflow-pr-monitor[serve] @ git+{REPOSITORY}'"
 
 
 def test_rounds_and_the_labeling_page_need_no_extra(place):

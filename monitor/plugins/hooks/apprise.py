@@ -18,6 +18,7 @@ from pydantic import ConfigDict, SecretStr
 
 from monitor.domain.adapters import Adapter, HookSettings
 from monitor.domain.errors import DeliveryFailed
+from monitor.domain.extras import install_command
 from monitor.domain.model import Effect
 from monitor.domain.notice import Notice
 from monitor.domain.visible import clean
@@ -97,7 +98,7 @@ class AppriseHandler:
         except ModuleNotFoundError as error:
             if error.name != "apprise":
                 raise
-            reason = "Apprise is not installed: pip install 'mlflow-pr-monitor[apprise]'"
+            reason = f"Apprise is not installed: {install_command('apprise')}"
             raise self._context.refused(reason) from error
         asset = apprise.AppriseAsset(
             app_id="pr-monitor",

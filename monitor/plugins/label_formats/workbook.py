@@ -17,6 +17,7 @@ from typing import IO, Any
 from xml.parsers import expat
 
 from monitor.domain.errors import LabelsRefused
+from monitor.domain.extras import install_command
 from monitor.labeling.cells import own_name
 from monitor.labeling.formats import SheetCell, SheetRow
 
@@ -31,7 +32,7 @@ _CHOICES = ("yes", "no", "cannot tell")
 _NO_CHARACTERS = str.maketrans({"\ufffe": "\ufffd", "\uffff": "\ufffd"})  # none that XML can hold
 
 
-_NEEDED = "needs the extra xlsx: pip install 'mlflow-pr-monitor[xlsx]', or use .csv"
+_NEEDED = f"needs the extra xlsx: {install_command('xlsx')}, or use .csv"
 
 
 def workbook_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:

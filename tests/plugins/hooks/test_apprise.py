@@ -127,6 +127,7 @@ def test_the_missing_extra_is_said_with_the_command_that_installs_it(monkeypatch
         handler_for("json://127.0.0.1/").usable()
 
     assert str(failure.value) == (
-        "hook chat: Apprise is not installed: pip install 'mlflow-pr-monitor[apprise]'"
+        "hook chat: Apprise is not installed: pip install 'mlflow-pr-monitor[apprise] @ git+"
+        "https://github.com/mlflow-pr-monitor/mlflow-pr-monitor'"
     )
     assert failure.value.lasting

@@ -175,5 +175,5 @@ def test_a_missing_library_is_named_with_the_extra(tmp_path, monkeypatch):
 
     monkeypatch.setattr("monitor.plugins.spark.source.session_for", missing)
 
-    with pytest.raises(SourceRefused, match=r"pip install 'mlflow-pr-monitor\[spark\]'"):
+    with pytest.raises(SourceRefused, match=r"pip install 'mlflow-pr-monitor\[spark\] @ git\+"):
         source_of(tmp_path).count(WEEK)

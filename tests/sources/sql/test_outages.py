@@ -1,5 +1,6 @@
 """A database that is down, slow or closed: a sentence, no secret in it, and another try."""
 
+import sys
 import time
 import traceback
 from datetime import UTC, datetime, timedelta
@@ -9,6 +10,7 @@ import sqlalchemy
 from sqlalchemy.engine import make_url
 
 from monitor.domain.errors import MonitorError, SourceRefused, SourceUnavailable
+from monitor.domain.extras import install_command
 from monitor.sources.sql import SqlSource
 from monitor.sources.sql_table import find_table
 from monitor.sources.table_settings import SqlSettings
@@ -227,6 +229,25 @@ def test_a_file_that_is_no_database_is_refused(tmp_path):
 def test_a_database_without_words_or_driver_is_refused(url, said):
     with pytest.raises(SourceRefused, match=said):
         scan(with_url(url))
+
+
+@pytest.mark.parametrize(
+    ("url", "driver", "command"),
+    [
+        ("postgresql://u@h/d", "psycopg", install_command("postgres")),
+        ("mariadb://u@h/d", "pymysql", install_command("mysql")),
+        ("mssql+pyodbc://u@h/d", "pyodbc", "pip install pyodbc"),
+    ],
+)
+def test_a_missing_driver_is_named_with_the_command_that_installs_it(
+    monkeypatch, url, driver, command
+):
+    monkeypatch.setitem(sys.modules, driver, None)
+
+    with pytest.raises(SourceRefused) as refused:
+        scan(with_url(url))
+
+    assert str(refused.value) == f"{url} needs the driver {driver}: {command}"
 
 
 def test_the_limit_of_a_reading_is_the_one_of_the_config(server):
