@@ -137,7 +137,7 @@ def test_without_an_address_the_session_that_is_there_is_used_as_it_is(spark):
 def test_another_cluster_than_that_of_the_session_is_refused(spark, tmp_path, asked, found):
     said = refused(source_of(tmp_path, **asked))
 
-    assert "this process has a session of Spark, local[2]" in said
+    assert "this process already has a Spark session, local[2]" in said
     assert found in said
     assert "s3cret" not in said
 
