@@ -47,6 +47,8 @@ class Round:
     """Version that the model's alias named for its window; None where it has none, or several."""
     evidence_revision: int | None = None
     """Label revision up to which its evidence was read while it is open."""
+    evidence_due_at: datetime | None = None
+    """When the first of the answers that were too new for that reading is old enough to count."""
 
     def is_late(self, now: datetime) -> bool:
         """Whether its time for labels is over."""
@@ -66,6 +68,11 @@ class Round:
         kinds = [part.get("kind") for part in parts_of(self.settings.labeling)]
         ends = [self.deadline_of(part) for part, kind in enumerate(kinds) if kind != COLUMN]
         return min((end for end in ends if end is not None), default=self.deadline)
+
+    def has_unread_evidence(self, now: datetime) -> bool:
+        """Whether answers have come, or grown old enough to count, since its evidence was read."""
+        is_due = self.evidence_due_at is not None and now > self.evidence_due_at
+        return is_due or self.label_revision != (self.evidence_revision or 0)
 
     @property
     def is_changed(self) -> bool:

@@ -104,11 +104,11 @@ def close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) ->
 
 
 def _read_early(context: MonitorContext, state: LabelingState, claim: Claim) -> None:
-    """Read the evidence of an open round if answers came since; docs/method.md says of which."""
+    """Read the evidence of an open round if more answers count; docs/method.md says which do."""
     round_, labels = state.round, state.labels
     settings = round_.settings.model_copy(update={"limits": context.settings.round.limits})
     if (
-        round_.label_revision == (round_.evidence_revision or 0)
+        not round_.has_unread_evidence(context.clock())
         or not settings.limits.sides()
         or settings.origin == "backfill"
         or settings.counted_whole

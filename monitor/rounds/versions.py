@@ -301,8 +301,8 @@ def read_early(
     evidence = classifier_evidence(blocks, batch.before_restated(0), launch, round_.settings)
     revision = batch.labels[round_.id].label_revision
     with context.database.write() as connection:
-        # Answers that are too new will count by their age alone: these labels are read once more.
-        round_transitions.note_evidence(connection, claim, 0 if unsettled else revision)
+        due_at = min(unsettled.values(), default=None)
+        round_transitions.note_evidence(connection, claim, revision, due_at)
         if alerts := fire_early(connection, round_, evidence, now):
             answers = due.tally.answers
             progress = answers.labeled, answers.wanted, len(unsettled)

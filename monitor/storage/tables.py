@@ -147,6 +147,7 @@ rounds = define_table(
     Column("label_revision", Integer, nullable=False, default=0),
     Column("estimated_revision", Integer),
     Column("evidence_revision", Integer),  # of the labels whose evidence was read while it is open
+    *optional(UtcDateTime, "evidence_due_at"),  # when answers too new for that reading count
     Column("claimed_by", String(200)),
     Column("claimed_until", BigInteger),  # ms by the database's clock: those of workers differ
     Column("attempt", Integer, nullable=False, default=0),

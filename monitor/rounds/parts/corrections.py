@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -150,16 +150,16 @@ def expected_corrections(past: Sequence[Counts]) -> dict[str, Corrections]:
 
 def unsettled_answers(
     labels: RoundLabels, past: Sequence[Counts], now: datetime
-) -> Collection[str]:
-    """Find the items of an open round whose answers may usually still be changed.
+) -> dict[str, datetime]:
+    """Find the items of an open round whose answers may usually still be changed, and until when.
 
     Its own corrections count too, beside ``past`` ones.
     """
     learned = expected_corrections([*past, count_corrections(labels)])
     return {
-        item
+        item: until
         for item, (flagged, history) in (_histories(labels, None) if learned else {}).items()
         if history.last is not None
         and (of_kind := learned.get(answer_kind(flagged, history.last))) is not None
-        and now - history.since <= of_kind.age
+        and now <= (until := history.since + of_kind.age)
     }

@@ -172,10 +172,16 @@ def replace_settings(connection: Connection, round_id: int, settings: RoundSetti
     change(connection, rounds, rounds.c.id == round_id, settings=frozen)
 
 
-def note_evidence(connection: Connection, claim: Claim, revision: int) -> None:
-    """Record up to which label revision the evidence of a claimed open round was read."""
+def note_evidence(
+    connection: Connection, claim: Claim, revision: int, due_at: datetime | None
+) -> None:
+    """Record which label revision the evidence of a claimed open round was read at.
+
+    ``due_at`` is when more of these labels count; None if all do.
+    """
     hold(connection, claim)
-    change(connection, rounds, rounds.c.id == claim.round_id, evidence_revision=revision)
+    values = {"evidence_revision": revision, "evidence_due_at": due_at}
+    change(connection, rounds, rounds.c.id == claim.round_id, **values)
 
 
 def note_event(connection: Connection, round_: Round, reason: str, now: datetime) -> None:
