@@ -402,6 +402,7 @@ class TimelinePoint(Report):
 
     round: int
     slot: datetime
+    history: int | None = None
     precision_round: Ends | None = None
     precision_pooled: Ends | None = None
     recall_round: Ends | None = None

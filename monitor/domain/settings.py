@@ -341,9 +341,15 @@ class RoundSettings(Settings):
         return min(map(maturity_of, parts_of(self.labeling)))
 
     @property
+    def weight(self) -> str | None:
+        """The column of the amount that items are counted and drawn by; None if they are equal."""
+        column: str | None = (self.source or {}).get("columns", {}).get("weight")
+        return column
+
+    @property
     def by_amount(self) -> bool:
         """Whether items are counted and drawn by amount."""
-        return (self.source or {}).get("columns", {}).get("weight") is not None
+        return self.weight is not None
 
     @property
     def counted_whole(self) -> dict[bool, int]:

@@ -15,8 +15,13 @@ ROUNDS = 100
 _METRICS = ("precision", "recall")
 
 
+def of_newest_history(timeline: Sequence[TimelinePoint]) -> list[TimelinePoint]:
+    """Select the rounds with the model version, threshold, strata and amount of the last one."""
+    return [point for point in timeline if point.history == timeline[-1].history]
+
+
 def running_lines(timeline: Sequence[TimelinePoint]) -> list[str]:
-    """Describe the mean of each metric over the rounds of a timeline, from its second round on."""
+    """Describe the mean of each metric over the rounds of the newest history, from two on."""
     texts = ((metric, running_text(timeline, metric)) for metric in _METRICS)
     return [f"{metric} {text}" for metric, text in texts if text]
 
@@ -31,10 +36,12 @@ def running_text(timeline: Sequence[TimelinePoint], metric: str) -> str | None:
     if metric not in _METRICS or not timeline:
         return None
     begins = (timeline[-1].round - 1) // ROUNDS * ROUNDS
+    points = [point for point in timeline if point.round > begins]
+    own = of_newest_history(points)
     rounds = [
         (point.round, ends)
-        for point in timeline
-        if point.round > begins and (ends := getattr(point, f"{metric}_round")) is not None
+        for point in own
+        if (ends := getattr(point, f"{metric}_round")) is not None
     ]
     if len(rounds) < 2:  # noqa: PLR2004  the mean of one round is that round
         return None
@@ -46,8 +53,9 @@ def running_text(timeline: Sequence[TimelinePoint], metric: str) -> str | None:
     interval = running_interval([ends[0] for _, ends in rounds], errors, level=CREDIBLE_LEVEL)
     first, last = rounds[0][0], rounds[-1][0]
     which = "" if len(rounds) == last - first + 1 else f"{len(rounds)} of the "
+    alone = "" if len(own) == len(points) else " (newest history only)"
     return (
-        f"{interval_text(interval)} on average over {which}rounds {first} to {last}, "
+        f"{interval_text(interval)} on average over {which}rounds {first} to {last}{alone}, "
         "which holds in all rounds at once if no answers are missing"
     )
 

@@ -11,7 +11,7 @@ from monitor.domain.settings import Limits
 from monitor.domain.state import RoundState
 from monitor.presentation.estimates import WHATEVER
 from monitor.presentation.numbers import interval_text, minute_text
-from monitor.presentation.running import running_lines
+from monitor.presentation.running import of_newest_history, running_lines
 from monitor.presentation.table import Table
 from monitor.report.figures import metric_svg
 from monitor.results.result import Picture, Result, dump
@@ -39,7 +39,7 @@ class RoundHistory(Result):
 
     ``estimates`` has a dict for each round, metric, estimand and basis; ``limits`` are the
     config's, by metric. ``variation`` has a sentence for each metric that moves more from round to
-    round than its labels explain. ``by_amount`` are the rounds that count by
+    round of the newest history than its labels explain. ``by_amount`` are the rounds that count by
     ``source.columns.weight``.
     """
 
@@ -119,11 +119,12 @@ def read_history(database: Database, monitor: str, limits: Limits, now: datetime
         rows = latest_estimates(connection, monitor)
         timeline = read_monitor_timeline(connection, monitor, now)
         closed = round_store.find_rounds(connection, monitor, states=[RoundState.CLOSED])
+    comparable = {point.round for point in of_newest_history(timeline)}
     return RoundHistory(
         monitor=monitor,
         estimates=rows,
         timeline=timeline,
         limits={metric: list(bound.sides().values()) for metric, bound in limits.bounds.items()},
-        variation=variation_sentences(rows, limits),
+        variation=variation_sentences([row for row in rows if row["round"] in comparable], limits),
         by_amount=[round_.number for round_ in closed if round_.settings.by_amount],
     )

@@ -51,7 +51,8 @@ class Columns(Settings):
 
     ``weight`` is an amount of each item, such as money or views. Then the monitor is by amount:
     items are drawn in proportion to it, and every metric, size and limit is of amounts. A monitor
-    that counts items is another one, such as of a ``for_each`` block.
+    that counts items is another one, such as of a ``for_each`` block. Another column begins a new
+    history.
     """
 
     id: str

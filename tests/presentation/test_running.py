@@ -61,6 +61,20 @@ def test_a_mean_has_all_of_its_rounds_though_reports_have_only_the_newest():
     assert "over rounds 101 to 200" in running_lines(timeline(97, 200))[0]
 
 
+def test_a_mean_begins_again_with_another_history():
+    old = [point.model_copy(update={"history": 1}) for point in timeline(1, 8)]
+    new = [point.model_copy(update={"history": 2}) for point in timeline(9, 11)]
+    worse = [point.model_copy(update={"precision_round": (0.4, 0.3, 0.5)}) for point in new]
+
+    assert running_lines([*old, new[0]]) == []
+    assert running_lines([*old, *worse])[0].startswith(
+        "precision 0.400 [0.303, 0.497] on average over rounds 9 to 11 (newest history only), which"
+    )
+    again = [*old, *worse, old[-1].model_copy(update={"round": 12})]
+    assert "0.800" in running_lines(again)[0]
+    assert "over 9 of the rounds 1 to 12 (newest history only)" in running_lines(again)[0]
+
+
 @pytest.mark.parametrize(("metric", "has_text"), [("recall", True), ("f1", False)])
 def test_an_alert_says_why_the_number_was_looked_at(metric, has_text):
     text = crossed_text(timeline(1, 4), metric)

@@ -138,6 +138,7 @@ def _of_history(settings: RoundSettings) -> Values:
     return {
         "model": settings.model,
         "source.threshold": settings.threshold,
+        "source.columns.weight": settings.weight,
         "judge": None if settings.judge is None else settings.judge.title,
         **_of_strata(settings.sample),
     }

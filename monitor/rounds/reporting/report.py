@@ -86,7 +86,14 @@ def _timeline_point(past: EstimatedRound, *, alert: bool, restated: bool) -> Tim
         for basis in ("round", "pooled")
         for metric, row in _first_rows(past.rows, basis).items()
     }
-    return TimelinePoint(round=past.number, slot=past.slot, alert=alert, restated=restated, **shown)
+    return TimelinePoint(
+        round=past.number,
+        slot=past.slot,
+        history=past.history_id,
+        alert=alert,
+        restated=restated,
+        **shown,
+    )
 
 
 def closed_report(

@@ -362,7 +362,7 @@ class DrawnItems:
 
 
 def earlier_rounds(connection: Connection, round_: Round, model_version: str | None) -> list[Round]:
-    """Read closed rounds before this one with the same model and threshold, other bands too."""
+    """Read closed rounds before this one of the same model, threshold and amount, in any bands."""
     settings = round_.settings
     rounds = [
         closed_round
@@ -370,7 +370,9 @@ def earlier_rounds(connection: Connection, round_: Round, model_version: str | N
             connection, round_.monitor_id, model_version=model_version, threshold=settings.threshold
         )
         for closed_round in round_store.closed_rounds(connection, history_id)
-        if closed_round.slot < round_.slot and closed_round.settings.model == settings.model
+        if closed_round.slot < round_.slot
+        and closed_round.settings.model == settings.model
+        and closed_round.settings.weight == settings.weight
     ]
     return sorted(rounds, key=lambda this_round: this_round.slot)
 

@@ -67,10 +67,11 @@ def version_of(frame: Frame, alias: WindowAlias | None) -> str | None:
 def base_key(settings: RoundSettings) -> tuple[object, ...]:
     """List the settings whose change opens a new history."""
     bands, cells, judge = settings.sample.bands, settings.sample.cells, settings.judge
-    judged: tuple[str, ...] = () if judge is None else ("judge", judge.title)
+    also = [] if judge is None else ["judge", judge.title]
+    also += [] if settings.weight is None else ["weight", settings.weight]
     if cells is None:
-        return (settings.model, bands.flagged, bands.passed, *judged)
-    return (settings.model, "cells", cells.flagged, cells.passed, *judged)
+        return (settings.model, bands.flagged, bands.passed, *also)
+    return (settings.model, "cells", cells.flagged, cells.passed, *also)
 
 
 def scan_window(context: MonitorContext, round_: Round) -> WindowScan:

@@ -105,6 +105,7 @@ class EstimatedRound:
     id: int
     number: int
     slot: datetime
+    history_id: int
     rows: list[EstimateRow]
 
 
@@ -127,7 +128,13 @@ def read_timeline(
     )
     oldest = select(func.min(first_slots.c.slot)).scalar_subquery()
     query = (
-        select(rounds.c.id.label("round"), rounds.c.number, rounds.c.slot, estimates)
+        select(
+            rounds.c.id.label("round"),
+            rounds.c.number,
+            rounds.c.slot,
+            rounds.c.history_id,
+            estimates,
+        )
         .outerjoin(estimates, is_latest(estimates) & estimates.c.metric.in_(metrics))
         .where(*closed, rounds.c.slot.between(oldest, last))
         .order_by(rounds.c.slot)
@@ -135,7 +142,7 @@ def read_timeline(
     past_rounds: dict[int, EstimatedRound] = {}
     for row in connection.execute(query):
         past = past_rounds.setdefault(
-            row.round, EstimatedRound(row.round, row.number, row.slot, [])
+            row.round, EstimatedRound(row.round, row.number, row.slot, row.history_id, [])
         )
         if row.metric is not None:
             past.rows.append(estimate_row(row))

@@ -12,6 +12,7 @@ from monitor.domain.settings import Schedule
 from monitor.presentation.setting_changes import change_sentence
 from monitor.rounds.opening.setting_changes import pending_changes, read_changes
 from monitor.storage.rounds import round_store
+from monitor.storage.samples import frame_store
 from tests.rounds.played import played
 from tests.rounds.scene import Scene, settings
 
@@ -54,6 +55,7 @@ FROM_LABELS = (
     "the next round begins a new history, which starts from the labels so far, counted by the new "
     "strata"
 )
+AMOUNT = {"columns": {"weight": "amount"}}
 PRAGUE = Schedule(cron="0 6 * * MON", time_zone="Europe/Prague", lag=timedelta(hours=2))
 
 
@@ -65,6 +67,11 @@ PRAGUE = Schedule(cron="0 6 * * MON", time_zone="Europe/Prague", lag=timedelta(h
             "model not set -> models:/mail/7, source.threshold 0.5 -> 0.7: the next round begins a "
             "new history: estimates with earlier rounds start again; evidence and open alerts "
             "stay",
+        ),
+        (
+            {"source": AMOUNT},
+            "source.columns.weight not set -> amount: the next round begins a new history: "
+            "estimates with earlier rounds start again; evidence and open alerts stay",
         ),
         (
             {"sample": Sample(max_labels=200, bands=Bands(flagged=2, passed=1))},
@@ -123,6 +130,19 @@ def test_predictions_of_another_model_version_begin_a_history(database):
     scene.play(2, version="8")
 
     assert between(scene)[2] == ["begins a new history (model version 7 -> 8)"]
+
+
+def test_rounds_by_amount_take_nothing_from_rounds_that_count_items(scene):
+    scene.settings = settings(source=AMOUNT, sample=Sample(max_labels=200, bands=Bands(flagged=2)))
+    scene.play(2)
+    scene.play(3)
+
+    history = scene.read(frame_store.read_history, scene.round(2).history_id)
+    assert history.reference is None
+    assert scene.round(3).history_id == history.id
+    assert [point.history for point in scene.round_report(3).timeline] == [
+        scene.round(number).history_id for number in (1, 2, 3)
+    ]
 
 
 def test_another_challenger_is_told_and_a_first_one_is_not(scene):
