@@ -8,15 +8,11 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeVar
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from monitor.domain.alerting import AlertNote, AlertState
-from monitor.domain.challenger import ChallengerRow
 from monitor.domain.class_report import ClassReport
-from monitor.domain.curve_rows import CurvesRow
-from monitor.domain.judge import JudgeRow
 from monitor.domain.round import Round
-from monitor.domain.segments import SegmentRow, SegmentSearchRow
 from monitor.domain.setting_types import Ends, Report
 
 
@@ -178,63 +174,6 @@ class AnswersRow(Report):
     def too_few(self) -> bool:
         """Whether more than `MISSING_MAX` of the answers are missing."""
         return self.missing > MISSING_MAX * self.wanted
-
-
-class AgreementRow(Report):
-    """How far people agreed on the items that two or more of them answered with 1 or 0.
-
-    ``disagreement`` is the share of the window's items on which two people would differ. Kappa
-    (Cohen's, or Fleiss' of more than two people) and Krippendorff's alpha speak of the sample; None
-    if all answers are the same.
-    """
-
-    items: int
-    disagreed: int
-    annotators: int
-    disagreement: float | None
-    disagreement_low: float | None
-    disagreement_high: float | None
-    kappa: float | None
-    kappa_low: float | None
-    kappa_high: float | None
-    alpha: float | None
-    alpha_low: float | None
-    alpha_high: float | None
-
-
-class CheckRow(Report):
-    """How a column labels items whose truth people say, in the last ``rounds`` with this one.
-
-    ``labels`` names the predicted class and ``items`` counts the checked ones of this round. Of the
-    positive items ``tp`` are labeled 1, of the negative ones ``tn`` 0. The shares weigh each check
-    by the items that it stands for.
-    """
-
-    labels: str
-    items: int
-    rounds: int
-    tp: int
-    fn: int
-    tn: int
-    fp: int
-    sensitivity: Ends | None
-    specificity: Ends | None
-
-
-class CorrectionRow(Report):
-    """First answers of a kind, and how many were changed before their round closed.
-
-    ``labels`` names the predicted class, ``positive`` is what the answers said. In the last
-    ``rounds`` with this one nearly all changes were made within so many ``hours``: an open round
-    counts such an answer as evidence once it is older.
-    """
-
-    labels: str
-    positive: bool
-    answers: int
-    changed: int
-    rounds: int
-    hours: float
 
 
 class EvidenceRow(Report):
@@ -414,6 +353,7 @@ class TimelinePoint(Report):
 class RoundReport(Report):
     """A closed or abandoned round, as one version of it stands.
 
+    Each part of the report is an extra field under the name of the part (`parts`).
     ``pooled_coverage`` is how often pooled intervals held the truth when simulated: after changes,
     and in quiet times. ``strata`` are score bands; ``cells`` what labels were drawn from, empty
     where that is the bands. ``registered`` is the
@@ -421,6 +361,8 @@ class RoundReport(Report):
     drawn items that evidence leaves out, since an earlier round had asked about them, and
     ``proposed_unlabeled`` the missing answers of the rounds behind ``proposed_limits``.
     """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
 
     store_id: str
     round_key: str
@@ -450,16 +392,8 @@ class RoundReport(Report):
     concerns: list[str] = Field(default_factory=list)
     notices: list[NoticeRow] = Field(default_factory=list)
     sentence: str
-    segments: list[SegmentRow] = Field(default_factory=list)
-    segment_search: SegmentSearchRow | None = None
-    agreement: AgreementRow | None = None
     answers: AnswersRow | None = None
     cause: CauseRow | None = None
-    challenger: ChallengerRow | None = None
-    judge: JudgeRow | None = None
-    checks: list[CheckRow] = Field(default_factory=list)
-    corrections: list[CorrectionRow] = Field(default_factory=list)
-    curves: CurvesRow | None = None
     pooled_coverage: tuple[float, float] | None = None
     snapshot: str | None = None
     restated: list[RestatedRow] = Field(default_factory=list)
@@ -469,6 +403,11 @@ class RoundReport(Report):
     recurring: int = 0
     proposed_unlabeled: int = 0
     provisional: ProvisionalRow | None = None
+
+    @property
+    def parts(self) -> Mapping[str, Any]:
+        """The values of parts by name, as JSON where the report was stored."""
+        return self.model_extra or {}
 
     @property
     def size(self) -> int:

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from monitor.domain.report import AgreementRow
 from monitor.presentation.numbers import range_text
-
-
-def disagreement_sentence(row: AgreementRow, alpha: float) -> str:
-    """Return the sentence that people agree too little to conclude from their labels."""
-    return (
-        f"people label {row.disagreed} of {row.items} items differently (alpha "
-        f"{alpha:.2f}; 0.80 or more is reliable, under 0.67 is not): check their instructions, and "
-        "the items from labels export --disputed"
-    )
 
 
 def groups_sentence(worth: Mapping[str, tuple[int, float]]) -> str:

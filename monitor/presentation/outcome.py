@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from monitor.domain.alerting import keeps
-from monitor.domain.curve_rows import FEWEST_FOR_CURVES
 from monitor.domain.report import AlertRow, EstimateRow, RoundReport, Status
 from monitor.domain.sampled_log import AMOUNT_NOTE
 from monitor.domain.settings import CREDIBLE_LEVEL
@@ -215,27 +214,6 @@ def labels_text(report: RoundReport) -> str:
     row = report.shown("prevalence", "round")
     prevalence = f"prevalence {percent_text(row.point)}; " if row and row.point is not None else ""
     return f"{prevalence}n = {report.labeled:,} labels of {report.size:,} predictions"
-
-
-def no_curves_text(report: RoundReport) -> str:
-    """Describe why there are no curves; empty where there are."""
-    if report.curves is not None or not report.estimates:
-        return ""
-    positive = sum(row.positive for row in report.strata)
-    negative = report.labeled - positive
-    if min(positive, negative) < FEWEST_FOR_CURVES:
-        return (
-            f"There are no ROC and precision-recall curves: they need {FEWEST_FOR_CURVES} labeled "
-            f"positives and negatives, and there are {positive} and {negative}."
-        )
-    if all(row.low is None and row.high is None for row in report.cells or report.strata):
-        return "There are no ROC and precision-recall curves: the predictions have no scores."
-    if report.version > 1:
-        return (
-            "There are no ROC and precision-recall curves in this version: the labels of this "
-            "round did not change, so those of the version before still hold."
-        )
-    return "There are no ROC and precision-recall curves: a part of the scores has no label."
 
 
 def window_text(report: RoundReport) -> str:

@@ -11,7 +11,6 @@ from monitor.domain.period_report import PeriodReport
 from monitor.domain.report import RoundReport
 from monitor.domain.sampled_log import AMOUNT_NOTE
 from monitor.domain.segments import SegmentRow
-from monitor.presentation.agreement import agreement_sentence
 from monitor.presentation.alerts import note_text
 from monitor.presentation.estimates import BASES, WHATEVER, reason_text
 from monitor.presentation.limit_comparisons import LimitState, comparisons_of
@@ -23,6 +22,8 @@ from monitor.presentation.numbers import (
     plural,
 )
 from monitor.presentation.outcome import unit_text
+from monitor.presentation.parts.agreement import AGREEMENT, agreement_sentence
+from monitor.presentation.parts.segments import SEGMENTS
 from monitor.presentation.restatements import restated_text
 from monitor.presentation.round_document import size_lines
 from monitor.presentation.rounds import remarks_text
@@ -90,7 +91,7 @@ def period_sections(report: PeriodReport) -> list[Section]:
         Section(SectionKind.ESTIMATES, "Rounds", _rounds(report), [*_round_lines(report)]),
         Section(SectionKind.ALERTS, "Alerts and what was done", _alerts(report.alerts)),
         Section(SectionKind.CHANGES, "Changes", lines=_changes(report)),
-        Section(SectionKind.SEGMENTS, "Segments", _segments(report)),
+        Section(SEGMENTS.name, "Segments", _segments(report)),
         Section(SectionKind.ATTENTION, "What needs a look", lines=_findings(report)),
         Section(SectionKind.COUNTS, "What is measured", lines=[*_measured(report)]),
     ]
@@ -234,7 +235,7 @@ def _segments(report: PeriodReport) -> list[Table]:
     """Lay out the last interval of each segment, and its lowest point with its interval."""
     by_segment: dict[str, dict[str, dict[str, list[tuple[int, SegmentRow]]]]] = {}
     for each in report.rounds:
-        for row in each.segments:
+        for row in SEGMENTS.of(each):
             of_value = by_segment.setdefault(row.segment, {}).setdefault(row.value, {})
             of_value.setdefault(row.metric, []).append((each.round, row))
     last = report.rounds[-1].round if report.rounds else 0
@@ -297,7 +298,8 @@ def _measured(report: PeriodReport) -> Iterator[str]:
         yield "labels come from a column, not from people"
         return
     yield f"answers of {plural(report.people, 'person').replace('persons', 'people')} count"
-    rows = [(each.round, each.agreement) for each in report.rounds if each.agreement is not None]
+    agreed = ((each.round, AGREEMENT.of(each)) for each in report.rounds)
+    rows = [(number, row) for number, row in agreed if row is not None]
     if not rows:
         yield "no items were labeled by two people, so nothing is known of how far people agree"
     for number, row in rows[-1:]:

@@ -23,7 +23,6 @@ from monitor.domain.report import (
 )
 from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.fixed_text import fixed_text
-from monitor.presentation.agreement import agreement_lines
 from monitor.presentation.alerts import (
     alert_cause,
     evidence_sentence,
@@ -31,10 +30,7 @@ from monitor.presentation.alerts import (
     recovery_sentence,
     recurring_text,
 )
-from monitor.presentation.challenger import challenger_section
-from monitor.presentation.checks import check_lines
 from monitor.presentation.classes import report_table
-from monitor.presentation.corrections import correction_lines
 from monitor.presentation.estimates import (
     BASES,
     WHATEVER,
@@ -47,7 +43,6 @@ from monitor.presentation.estimates import (
     reason_text,
     was_provisional_line,
 )
-from monitor.presentation.judge import judge_section
 from monitor.presentation.limit_comparisons import comparisons_of
 from monitor.presentation.numbers import (
     bound_sign,
@@ -58,10 +53,10 @@ from monitor.presentation.numbers import (
     span_text,
 )
 from monitor.presentation.outcome import headline_metrics, window_text
+from monitor.presentation.parts.registry import VIEWS
 from monitor.presentation.restatements import restated_since_text, restated_text
 from monitor.presentation.running import crossed_text, running_lines
 from monitor.presentation.section import Section, SectionKind
-from monitor.presentation.segments import segments_section
 from monitor.presentation.status import proposal_cautions
 from monitor.presentation.table import Table
 
@@ -99,9 +94,7 @@ def round_sections(
         Section(SectionKind.EVIDENCE, "Evidence", lines=_evidence(report)),
         _estimates(report, _metrics(report) if every_metric else headline_metrics(report)),
         _counts(report),
-        challenger_section(report),
-        judge_section(report),
-        segments_section(report),
+        *filter(None, (view.section(report) for view in VIEWS)),
         _classes(classes),
     ]
     return [section for section in sections if section.tables or section.lines]
@@ -343,7 +336,7 @@ def _counts(report: RoundReport) -> Section:
     lines = _counted_lines(report)
     if report.answers is not None and (answers := answers_sentence(report.answers)) is not None:
         lines.append(answers)
-    lines += [*agreement_lines(report), *check_lines(report), *correction_lines(report)]
+    lines += [line for view in VIEWS for line in view.lines(report)]
     return _strata(report.strata, lines, counted=True)
 
 

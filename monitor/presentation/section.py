@@ -10,16 +10,16 @@ from monitor.presentation.table import Table
 
 
 class SectionKind(StrEnum):
-    """What a section is about; code asks for this, not for the title."""
+    """What a section is about; code asks for this, not for the title.
+
+    A section of a part has the name of the part as its kind (`monitor.presentation.parts`).
+    """
 
     ATTENTION = "attention"
     CAUSES = "causes"
     EVIDENCE = "evidence"
     ESTIMATES = "estimates"
     COUNTS = "counts"
-    CHALLENGER = "challenger"
-    JUDGE = "judge"
-    SEGMENTS = "segments"
     CLASSES = "classes"
     NEXT_ROUND = "next_round"
     ALERTS = "alerts"
@@ -29,7 +29,7 @@ class SectionKind(StrEnum):
 class Section(NamedTuple):
     """Tables under a title, then lines that explain them."""
 
-    kind: SectionKind
+    kind: str
     title: str
     tables: Sequence[Table] = ()
     lines: Sequence[str] = ()

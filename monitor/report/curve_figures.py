@@ -14,6 +14,7 @@ from monitor.drawing.panel import DOTTED, Box, Panel
 from monitor.drawing.scales import Linear, Log
 from monitor.drawing.svg import QUIET, picture, text_at
 from monitor.presentation.numbers import digits_text, percent_text
+from monitor.presentation.parts.curves import CURVES
 
 if TYPE_CHECKING:
     Triple = tuple[float, float, float]
@@ -35,9 +36,10 @@ _HEAD, _FOOT = 26.0, 12.0  # of the title, and of a footnote
 
 def single_curves(report: RoundReport) -> list[bytes]:
     """Draw each curve by itself."""
-    if report.curves is None:
+    curves = CURVES.of(report)
+    if curves is None:
         return []
-    drawn = _drawings(report.curves, _operating(report))
+    drawn = _drawings(curves, _operating(report))
     source = f"{report.monitor}, round {report.round}"
     return [
         picture((_WIDTH, _HEIGHT), f"{source}: {name}", "", draw(_box(0, 0)))
@@ -83,7 +85,7 @@ def _legend(keys: list[Key], box: Box) -> list[str]:
 
 def curves_svg(report: RoundReport) -> bytes | None:
     """Draw the curves side by side; None if the report has none."""
-    curves = report.curves
+    curves = CURVES.of(report)
     if curves is None:
         return None
     return draw_curves(

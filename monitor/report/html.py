@@ -31,11 +31,11 @@ from monitor.presentation.outcome import (
     labels_text,
     meaning_sentences,
     method_sentences,
-    no_curves_text,
     to_do_sentences,
     verdict_sentence,
     window_text,
 )
+from monitor.presentation.parts.curves import no_curves_text
 from monitor.presentation.restatements import restated_lines
 from monitor.presentation.round_document import (
     facts,

@@ -249,7 +249,7 @@ def close(
     batch = read_batch(context, round_, round_labels=labels)
     estimates = estimate_batch(context, batch)
     parts = version_parts(context.database, batch, estimates)
-    inverted = inverted_order(context.database, batch, parts[round_.id].fields["curves"])
+    inverted = inverted_order(context.database, batch, parts[round_.id].rows["curves"])
     if inverted is not None:  # later versions do not note it
         concerns = {**concerns, INVERTED: inverted}
     commit_version(context, batch, estimates, parts, _Closing(claim, reason, concerns))

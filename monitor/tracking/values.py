@@ -11,12 +11,13 @@ from typing import Any
 
 from monitor.domain.class_report import ClassReport
 from monitor.domain.report import RoundReport, Status
-from monitor.domain.setting_types import Ends
 from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.presentation.estimates import worst_case_text
 from monitor.presentation.limit_comparisons import colour_status, comparisons_of
 from monitor.presentation.numbers import NOT_ESTIMABLE, PointAndInterval, interval_text, minute_text
 from monitor.presentation.outcome import best_row
+from monitor.presentation.parts.registry import VIEWS
+from monitor.presentation.parts.view import LoggedTable
 from monitor.presentation.restatements import restated_text
 
 FIRST = ("precision", "recall")
@@ -72,9 +73,8 @@ def metrics(report: RoundReport) -> dict[str, float]:
         else None,
     }
     values |= _limit_values(report)
-    values |= _challenger_metrics(report)
-    values |= _judge_metrics(report)
-    values |= _check_metrics(report)
+    for view in VIEWS:
+        values |= view.figures(report)
     return {
         name: round(float(value), _DECIMALS)
         for name, value in values.items()
@@ -219,24 +219,20 @@ def colour(report: RoundReport) -> str:
     return _COLOURS[colour_status(report.status, comparisons_of(report))]
 
 
-def counts_table(report: RoundReport) -> dict[str, list[Any]]:
-    """Return the stored confusion matrix in the form that MLflow's table view reads."""
+def tables(report: RoundReport) -> dict[str, LoggedTable]:
+    """Return the tables of a run by file: its confusion matrix, and what parts add."""
+    parts = [table for view in VIEWS for table in view.tables(report).items()]
+    return {"counts.json": _counts_table(report), **dict(parts)}
+
+
+def _counts_table(report: RoundReport) -> LoggedTable:
     fields = ("size", "labeled", "positive", "declined", "unanswered", "planned")
     columns = ["stratum", "predicted", *fields, "score_from", "score_below"]
     rows = [
         [row.stratum, int(row.flagged), *(getattr(row, f) for f in fields), row.low, row.high]
         for row in report.cells or report.strata
     ]
-    return {"columns": columns, "data": rows}
-
-
-def segments_table(report: RoundReport) -> dict[str, list[Any]]:
-    """Return precision and recall by segment in the form that MLflow's table view reads."""
-    columns = ["segment", "value", "metric", "size", "flagged", "labeled"]
-    columns += ["point", "low", "high", "alone_point", "alone_low", "alone_high"]
-    columns += ["margin", "more_round", "more_segment", "reason"]
-    rows = [[getattr(row, name) for name in columns] for row in report.segments]
-    return {"columns": columns, "data": rows}
+    return LoggedTable(columns, rows)
 
 
 def dataset(report: RoundReport) -> dict[str, str]:
@@ -256,46 +252,3 @@ def dataset(report: RoundReport) -> dict[str, str]:
         "source": json.dumps(source),
         "profile": json.dumps(profile),
     }
-
-
-def _challenger_metrics(report: RoundReport) -> dict[str, float]:
-    """Name the figures of the challenger, of this round and ``_pooled`` over several."""
-    values: dict[str, float] = {}
-    row = report.challenger
-    if row is None:
-        return values
-    for called, of in (("", row.alone), ("_pooled", row.pooled)):
-        for metric in [] if of is None else filter(None, map(of.metric, FIRST)):
-            name = f"challenger/{metric.metric}"
-            if not called and metric.challenger is not None:
-                values[name] = metric.challenger[0]
-            values |= _with_ends(f"{name}_difference{called}", metric.difference)
-    return values
-
-
-def _judge_metrics(report: RoundReport) -> dict[str, float]:
-    """Name the judge's rates, of this round and ``_pooled``, and the labels it saves."""
-    row = report.judge
-    if row is None or not row.size:
-        return {}
-    values = {"judge/missing": row.missing / row.size}
-    for called, of in (("", row.alone), ("_pooled", row.pooled)):
-        for name in () if of is None else ("tpr", "fpr", "youden_j", "kappa"):
-            values |= _with_ends(f"judge/{name}{called}", getattr(of, name))
-    return values if row.saved is None else {**values, "judge/saved": row.saved}
-
-
-def _check_metrics(report: RoundReport) -> dict[str, float]:
-    """Name how often a column is right, such as ``labels/flagged_sensitivity`` with ``_low``."""
-    values: dict[str, float] = {}
-    for row in report.checks:
-        for name in ("sensitivity", "specificity"):
-            values |= _with_ends(
-                f"labels/{row.labels.replace(' ', '_')}_{name}", getattr(row, name)
-            )
-    return values
-
-
-def _with_ends(name: str, ends: Ends | None) -> dict[str, float]:
-    names = (name, f"{name}_low", f"{name}_high")
-    return {} if ends is None else dict(zip(names, ends, strict=True))

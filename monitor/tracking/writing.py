@@ -48,9 +48,7 @@ def write_round(
     if int(run.data.tags.get("monitor.version", 0)) > report.version:
         return
     _keep_replaced(client, run, report)
-    tables = {"counts.json": values.counts_table(report)}
-    if report.segments:
-        tables["segments.json"] = values.segments_table(report)
+    tables = values.tables(report)
     listed = json.dumps([{"path": path, "type": "table"} for path in tables])
     page = _html_report(report)
     picture = timeline_picture(run.info.run_id)
@@ -70,7 +68,7 @@ def write_round(
     files = {
         **page,
         **_figures(report),
-        **{path: json.dumps(table).encode() for path, table in tables.items()},
+        **{path: json.dumps(table._asdict()).encode() for path, table in tables.items()},
         _REPORT: report.model_dump_json(indent=2).encode(),
     }
     _log_files(client, run, files)

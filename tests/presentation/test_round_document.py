@@ -12,13 +12,13 @@ from monitor.domain.round import Round
 from monitor.domain.segments import SegmentSearchRow, WorseSegmentRow
 from monitor.domain.state import RoundState
 from monitor.presentation.numbers import capital
+from monitor.presentation.parts.segments import search_tables
 from monitor.presentation.round_document import (
     drawn_section,
     page_sections,
     round_sections,
 )
 from monitor.presentation.section import Section, SectionKind, section_parts
-from monitor.presentation.segments import search_tables
 from monitor.presentation.table import Table
 from monitor.tracking.describe import describe
 from tests.report.test_html import page_of, whole

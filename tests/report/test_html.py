@@ -8,13 +8,13 @@ from html.parser import HTMLParser
 import pytest
 
 from monitor.domain.report import (
-    AgreementRow,
     CauseRow,
     NextRoundRow,
     NoticeRow,
     RecoveryRow,
     Status,
 )
+from monitor.presentation.parts.agreement import AgreementRow
 from monitor.presentation.round_document import round_sections
 from monitor.report.html import policy, report_html
 from tests.service.pages.hostile import HOSTILE

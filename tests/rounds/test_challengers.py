@@ -7,7 +7,7 @@ from monitor.domain.challenger import Challenger, ChallengerRow
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Cells, Sample
 from monitor.domain.state import RoundState
-from monitor.presentation.challenger import challenger_lines
+from monitor.presentation.parts.challenger import challenger_lines
 from monitor.testing import MemorySource
 from tests.rounds.scene import THRESHOLD, Scene, settings
 

@@ -10,6 +10,7 @@ import pytest
 from monitor.domain.model import Answer, Collected, LabelEvent
 from monitor.domain.report import RoundReport
 from monitor.domain.state import RoundState
+from monitor.presentation.parts.checks import LABEL_CHECKS
 from monitor.presentation.round_document import round_sections
 from monitor.rounds.estimation.curves import NoCurves, scored_sample
 from monitor.rounds.labels import collect
@@ -121,7 +122,7 @@ def test_checks_correct_the_estimates_and_say_how_good_the_column_is(scene):
 
     flagged = scene.flagged()
     precision = sum(truth(item) is Answer.POSITIVE for item in flagged) / len(flagged)
-    [row] = scene.report.checks
+    [row] = LABEL_CHECKS.of(scene.report)
     assert (row.labels, row.items, row.rounds) == ("flagged", 40, 1)
     assert row.tp + row.fn + row.tn + row.fp == 40
     assert row.fn > 0
@@ -135,12 +136,13 @@ def test_show_and_mlflow_have_the_error_rates(scene):
     scene.answer(scene.waiting())
 
     report = scene.report
-    [row] = report.checks
+    [row] = LABEL_CHECKS.of(report)
 
     lines = [line for section in round_sections(report) for line in section.lines]
     [line] = [line for line in lines if "the column's labels of flagged items" in line]
     assert f"{row.tp} of {row.tp + row.fn} positive ones right" in line
     named = metrics(report)
+    assert row.sensitivity is not None
     assert named["labels/flagged_sensitivity"] == pytest.approx(row.sensitivity[0], abs=1e-6)
     assert named["labels/flagged_specificity_low"] < named["labels/flagged_specificity"]
 
@@ -175,11 +177,11 @@ def test_the_page_is_waited_for_until_its_own_deadline_and_a_late_check_corrects
     closed = scene.go_on(timedelta(days=2))
     assert closed.round.state is RoundState.CLOSED
     assert closed.round.deadline > scene.now
-    assert (closed.round.version, closed.report.checks[0].items) == (1, 39)
+    assert (closed.round.version, LABEL_CHECKS.of(closed.report)[0].items) == (1, 39)
 
     scene.answer(late)
 
-    assert (scene.round.version, scene.report.checks[0].items) == (2, 40)
+    assert (scene.round.version, LABEL_CHECKS.of(scene.report)[0].items) == (2, 40)
 
 
 def test_the_column_is_waited_for_after_the_page_is_over(tmp_path):
@@ -199,7 +201,7 @@ def test_checked_items_are_drawn_among_others_where_a_challenger_needs_items(tmp
     scene.answer(scene.waiting())
 
     assert {item for item, _ in drawn} < scene.flagged()
-    assert scene.report.checks[0].items == len(drawn) == 10
+    assert LABEL_CHECKS.of(scene.report)[0].items == len(drawn) == 10
     assert ends(scene.report, "corrected") != ends(scene.report, "round")
 
 
@@ -264,5 +266,5 @@ def test_a_column_of_both_classes_is_checked_in_each(tmp_path):
     assert len(scene.waiting()) == 30
     scene.answer(scene.waiting())
 
-    rows = [(row.labels, row.items) for row in scene.report.checks]
+    rows = [(row.labels, row.items) for row in LABEL_CHECKS.of(scene.report)]
     assert rows == [("flagged", 15), ("passed", 15)]

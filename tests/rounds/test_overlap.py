@@ -2,13 +2,13 @@
 
 import math
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
 from monitor.domain.model import Answer, Collected, LabelEvent
-from monitor.domain.report import AgreementRow
-from monitor.presentation.agreement import agreement_sentence
+from monitor.presentation.parts.agreement import AGREEMENT, AgreementRow, agreement_sentence
 from monitor.rounds.labels import collect
 from monitor.rounds.labels.endpoints import without_same_person
 from monitor.rounds.parts.agreement import agreement_row, disagreement_notices
@@ -122,7 +122,7 @@ def test_the_report_says_how_far_people_agree(scene):
     found = agreement_of(scene, scene.round(1))
 
     assert (found.items, found.disagreed, found.annotators) == (doubled, 2, 2)
-    assert scene.round_report(1).agreement == found
+    assert AGREEMENT.of(scene.round_report(1)) == found
     assert 0 < found.disagreement_low < found.disagreement < found.disagreement_high < 0.3
     assert found.kappa_low < found.kappa < 1
     assert found.alpha == pytest.approx(found.kappa, abs=0.05)
@@ -195,8 +195,9 @@ def test_people_who_contradict_each_other_are_a_notice(scene):
     report = scene.round_report(1)
 
     [notice] = [row for row in report.notices if row.kind == "disagreement"]
-    assert notice.value == report.agreement.alpha < 2 / 3
-    assert notice.sentence.startswith(f"people label 25 of {report.agreement.items} items")
+    agreement: Any = AGREEMENT.of(report)
+    assert notice.value == agreement.alpha < 2 / 3
+    assert notice.sentence.startswith(f"people label 25 of {agreement.items} items")
 
 
 def several(pairs):

@@ -12,6 +12,7 @@ from monitor.domain.model import Answer
 from monitor.domain.period import parse_period
 from monitor.domain.period_report import PeriodReport
 from monitor.domain.settings import Limits, Schedule
+from monitor.presentation.parts.segments import SEGMENTS
 from monitor.presentation.periods import period_sections, period_text, summary_sentence
 from monitor.rounds.period import read_period
 from monitor.rounds.reporting.alert_notes import note_alert
@@ -199,7 +200,7 @@ def test_people_count_while_one_of_their_answers_stands(database):
     assert any(line.startswith("agreement, round 1: 2 people") for line in texts(report))
     assert "answers of 1 person count" in section(period_of(scene), "What is measured").lines
     [table] = section(report, "Segments").tables
-    rows = {row.value: row for row in report.rounds[0].segments if row.metric == "recall"}
+    rows = {row.value: row for row in SEGMENTS.of(report.rounds[0]) if row.metric == "recall"}
     assert {row[0] for row in table.rows} == rows.keys() == {"CZ", "SK"}
     for row in table.rows:
         assert row[-1] == f"{row[-2]}, round 1"

@@ -8,10 +8,12 @@ from sqlalchemy import insert, select
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import Answer, EffectKind, Stratum
-from monitor.domain.report import AgreementRow, RoundReport, find_row
+from monitor.domain.report import RoundReport, find_row
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.segments import SegmentRow
 from monitor.domain.state import RoundState
+from monitor.presentation.parts.agreement import AGREEMENT, AgreementRow
+from monitor.presentation.parts.segments import SEGMENTS
 from monitor.rounds.open_rounds import open_rounds
 from monitor.storage.database import change
 from monitor.storage.labels import label_store
@@ -394,11 +396,10 @@ def test_segments_and_agreement_are_those_of_the_newest_report(database):
 
     assert report.version == 2
     assert [{name: row[name] for name in SegmentRow.model_fields} for row in segments] == [
-        row.model_dump() for row in report.segments
+        row.model_dump() for row in SEGMENTS.of(report)
     ]
     assert len(segments) == 8
     assert {(row["monitor"], row["round"], row["version"]) for row in segments} == {("mail", 1, 2)}
-    assert {name: agreement[name] for name in AgreementRow.model_fields} == (
-        report.agreement.model_dump()
-    )
+    own = {name: agreement[name] for name in AgreementRow.model_fields}
+    assert AgreementRow.model_validate(own) == AGREEMENT.of(report)
     assert agreement["items"] > 0

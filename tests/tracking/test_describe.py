@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 import pytest
 
 from monitor.domain.report import AnswersRow, ProvisionalMetric, ProvisionalRow
-from monitor.presentation.agreement import agreement_sentence
+from monitor.presentation.parts.agreement import agreement_sentence
 from monitor.report.figures import timeline_svg
 from monitor.tracking.describe import as_far_as_fits, describe
-from monitor.tracking.values import metrics, segments_table
+from monitor.tracking.values import metrics, tables
 from tests.drawing import looking
 from tests.report.test_html import AGREEMENT
 from tests.tracking.reports import estimates, make_report, segments, strata
@@ -72,11 +72,11 @@ def test_many_segments_still_fit_into_a_tag():
 
 
 def test_segments_make_a_table_for_mlflow_with_all_there_is():
-    table = segments_table(make_report(1, segments=segments()))
+    table = tables(make_report(1, segments=segments()))["segments.json"]
 
-    assert table["columns"][:3] == ["segment", "value", "metric"]
-    assert table["data"][0] == ["country", "CZ", "precision", 8000, 400, 90, *NUMBERS]
-    assert table["data"][3][-1] == "no label says the recall"
+    assert table.columns[:3] == ["segment", "value", "metric"]
+    assert table.data[0] == ["country", "CZ", "precision", 8000, 400, 90, *NUMBERS]
+    assert table.data[3][-1] == "no label says the recall"
 
 
 def test_agreement_is_a_sentence_with_its_intervals():

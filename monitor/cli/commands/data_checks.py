@@ -20,8 +20,8 @@ from monitor.domain.ports import CheckResult, ExcludesRows
 from monitor.domain.shown import is_picture
 from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.domain.values import listed
-from monitor.presentation.judge import verdicts_text
 from monitor.presentation.numbers import minute_text, plural
+from monitor.presentation.parts.judge import verdicts_text
 from monitor.rounds.labels.late_labels import past_labels
 from monitor.rounds.labels.older_labels import older_labels_concern
 from monitor.rounds.labels.truth_reach import (

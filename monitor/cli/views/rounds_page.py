@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from monitor.cli.common import minute
 from monitor.domain.report import EstimateRow, RoundReport
 from monitor.presentation.numbers import interval_text, plural
+from monitor.presentation.parts.registry import NO_PARTS
 from monitor.presentation.round_document import (
     answered_texts,
     caution_texts,
@@ -36,6 +37,7 @@ _WITHOUT_REPORT: dict[str, Any] = {
         for name, field in RoundReport.model_fields.items()
     },
     **{name: [] for name in ("estimates", "evidence", "alerts")},
+    **NO_PARTS,
 }
 """What a program reads of a report that is still to come."""
 _UNCOUNTED = dict.fromkeys(("labeled", "positive", "declined"))
@@ -65,7 +67,7 @@ def page_json(page: RoundPage) -> dict[str, Any]:
     del own["provisional"]  # a report has what its round began with
     evidence = [dump(row) | {"fires": bool(fired_by(report, row))} for row in report.evidence]
     texts = {"cautions": caution_texts(report), "answered": answered_texts(report)}
-    return {**of_report, **own, "evidence": evidence, **texts}
+    return {**NO_PARTS, **of_report, **own, "evidence": evidence, **texts}
 
 
 def _of_round(round_: Round) -> dict[str, Any]:

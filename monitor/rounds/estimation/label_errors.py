@@ -11,12 +11,12 @@ from typing import Any
 from scipy import special
 
 from monitor.domain.label_parts import checks_of, parts_of
-from monitor.domain.report import CheckRow, DecidingRow, NoticeRow, ReportedEstimate
+from monitor.domain.report import DecidingRow, NoticeRow, ReportedEstimate
 from monitor.domain.round import Round
 from monitor.domain.setting_types import Ends
 from monitor.domain.settings import CREDIBLE_LEVEL, RoundSettings
-from monitor.presentation.checks import changed_checks_sentence
 from monitor.presentation.estimates import still_provisional_sentence
+from monitor.presentation.parts.checks import CheckRow, changed_checks_sentence
 from monitor.presentation.reasons import no_estimate_reason
 from monitor.stats.core.beta_mixture import HEAVY
 from monitor.stats.core.counts import Counts, Interval

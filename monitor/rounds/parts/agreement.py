@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from monitor.domain.model import Answer
-from monitor.domain.report import AgreementRow, NoticeRow
+from monitor.domain.report import NoticeRow
 from monitor.domain.round import Round
-from monitor.presentation.notices import disagreement_sentence
+from monitor.presentation.parts.agreement import AgreementRow, disagreement_sentence
 from monitor.rounds.parts.part import LabeledRound, ReportedVersion, ReportPart
 from monitor.stats.labels import agreement
 from monitor.storage.labels.round_labels import SeveralAnswers
@@ -37,14 +37,13 @@ class AgreementPart(ReportPart):
         """Ignore agreement that was computed without planned overlap."""
         return round_.settings.overlap > 0
 
-    def fields(self, version: ReportedVersion) -> dict[str, Any]:
+    def row(self, version: ReportedVersion) -> AgreementRow | None:
         """Return the figures."""
-        row = None if version.counts is None else AgreementRow(**version.counts)
-        return {"agreement": row}
+        return None if version.counts is None else AgreementRow(**version.counts)
 
-    def notices(self, version: ReportedVersion, fields: Mapping[str, Any]) -> list[NoticeRow]:  # noqa: ARG002
+    def notices(self, version: ReportedVersion, row: AgreementRow | None) -> list[NoticeRow]:  # noqa: ARG002
         """Note that people agree too little."""
-        return disagreement_notices(fields["agreement"])
+        return disagreement_notices(row)
 
 
 FEWEST = 10

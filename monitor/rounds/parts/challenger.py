@@ -13,7 +13,7 @@ from monitor.domain.model import Frame
 from monitor.domain.round import Round
 from monitor.domain.setting_types import ends_of
 from monitor.domain.settings import CREDIBLE_LEVEL, RoundSettings
-from monitor.presentation.challenger import FEW_LABELS, NOT_READ, undecided_reason
+from monitor.presentation.parts.challenger import FEW_LABELS, NOT_READ, undecided_reason
 from monitor.presentation.reasons import undefined_reason
 from monitor.rounds.parts.part import LabeledRound, ReportedVersion, ReportPart
 from monitor.stats.estimation.grouped_cells import RoundItems
@@ -52,7 +52,7 @@ class ChallengerPart(ReportPart):
 
     name = "challenger"
     reach = MOST_ROUNDS
-    repeats = ("challenger",)
+    repeats = True
 
     def applies(self, round_: Round, labels: RoundLabels) -> bool:  # noqa: ARG002
         """Whether the round has a challenger."""
@@ -85,12 +85,12 @@ class ChallengerPart(ReportPart):
                 result.append(row)
         return result
 
-    def fields(self, version: ReportedVersion) -> dict[str, Any]:
+    def row(self, version: ReportedVersion) -> ChallengerRow:
         """Compare on this round; late labels compare again in all rounds after theirs."""
         round_, strata = version.round, _strata(version.counts)
         challenger = round_.settings.challenger
         assert challenger is not None  # noqa: S101  applies
-        stored = version.repeated.get("challenger")
+        stored = version.repeated
         alone = None if stored is None else ChallengerRow.model_validate(stored).alone
         why, pooled = _why_not(strata, round_.settings), None
         if why is None:
@@ -99,7 +99,7 @@ class ChallengerPart(ReportPart):
             earlier = [past for past in version.earlier if past is not None]
             comparable = _comparable(earlier, round_.settings)
             pooled = _compared(round_, [*comparable, strata]) if comparable else None
-        row = ChallengerRow(
+        return ChallengerRow(
             name=challenger.title,
             rule=challenger.rule,
             undecided=sum(part.undecided for part in strata),
@@ -108,7 +108,6 @@ class ChallengerPart(ReportPart):
             pooled=pooled,
             reason=why,
         )
-        return {"challenger": row}
 
 
 def _strata(counts: Any) -> list[ChallengedStratum]:

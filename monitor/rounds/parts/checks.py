@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from monitor.domain.report import NoticeRow
+from monitor.presentation.parts.checks import CheckRow
 from monitor.rounds.estimation.label_errors import CHECKS, stored_checks
 from monitor.rounds.parts.part import LabeledRound, ReportedVersion, ReportPart
 
@@ -19,10 +19,10 @@ class ChecksPart(ReportPart):
         """Count checked items by predicted class; None if nobody checks."""
         return stored_checks(counted.labels.check_counts)
 
-    def fields(self, version: ReportedVersion) -> dict[str, Any]:
+    def row(self, version: ReportedVersion) -> list[CheckRow]:
         """Report the error rates of each class that is checked."""
-        return {"checks": version.checked.rows() if version.checked else []}
+        return version.checked.rows() if version.checked else []
 
-    def notices(self, version: ReportedVersion, fields: Mapping[str, Any]) -> list[NoticeRow]:  # noqa: ARG002
+    def notices(self, version: ReportedVersion, row: list[CheckRow]) -> list[NoticeRow]:  # noqa: ARG002
         """Note that a column errs otherwise than in the rounds before."""
         return version.checked.notices() if version.checked else []

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from monitor.domain.label_parts import class_name
 from monitor.domain.labels import Statement, evidence_label
 from monitor.domain.model import Answer
-from monitor.domain.report import CorrectionRow
 from monitor.domain.round import Round
+from monitor.presentation.parts.corrections import CorrectionRow
 from monitor.rounds.parts.part import LabeledRound, ReportedVersion, ReportPart
 from monitor.storage.labels.round_labels import RoundLabels
 
@@ -54,23 +54,21 @@ class CorrectionsPart(ReportPart):
         """Make no version for a correction alone."""
         return False
 
-    def fields(self, version: ReportedVersion) -> dict[str, Any]:
+    def row(self, version: ReportedVersion) -> list[CorrectionRow]:
         """Report the kinds of answers that open rounds wait for."""
         earlier = [each.counts for each in version.earlier if each is not None]
         learned = expected_corrections([*earlier, version.counts or {}])
-        return {
-            CORRECTIONS: [
-                CorrectionRow(
-                    labels=kind.split()[0],
-                    positive=kind.endswith(Answer.POSITIVE),
-                    answers=of_kind.answers,
-                    changed=of_kind.changed,
-                    rounds=len(earlier) + 1,
-                    hours=of_kind.age / timedelta(hours=1),
-                )
-                for kind, of_kind in sorted(learned.items())
-            ]
-        }
+        return [
+            CorrectionRow(
+                labels=kind.split()[0],
+                positive=kind.endswith(Answer.POSITIVE),
+                answers=of_kind.answers,
+                changed=of_kind.changed,
+                rounds=len(earlier) + 1,
+                hours=of_kind.age / timedelta(hours=1),
+            )
+            for kind, of_kind in sorted(learned.items())
+        ]
 
 
 def answer_kind(flagged: bool, answer: Answer) -> str:

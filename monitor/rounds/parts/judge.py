@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from monitor.domain.round import Round
 from monitor.domain.sample_settings import Sample
 from monitor.domain.setting_types import ends_of
 from monitor.domain.settings import CREDIBLE_LEVEL
-from monitor.presentation.judge import judge_moved_sentence
+from monitor.presentation.parts.judge import judge_moved_sentence
 from monitor.rounds.estimation.judge import cut_of, smoothed_rates
 from monitor.rounds.estimation.tally import Counted, Tally
 from monitor.rounds.parts.part import ReportedVersion, ReportPart
@@ -31,11 +31,11 @@ class JudgePart(ReportPart):
 
     name = "judge"
 
-    def fields(self, version: ReportedVersion) -> dict[str, Any]:
+    def row(self, version: ReportedVersion) -> JudgeRow | None:
         """Estimate the judge by the labels of this round, and of all rounds."""
-        return {"judge": judge_row(version.round, version.tally, version.before)}
+        return judge_row(version.round, version.tally, version.before)
 
-    def notices(self, version: ReportedVersion, fields: Mapping[str, Any]) -> list[NoticeRow]:  # noqa: ARG002
+    def notices(self, version: ReportedVersion, row: JudgeRow | None) -> list[NoticeRow]:  # noqa: ARG002
         """Note that the judge moved."""
         return judge_notices(version.tally, version.before)
 

@@ -1,9 +1,9 @@
-"""The protocol of a part: its counts from labels, its fields of the report, and its notices."""
+"""The protocol of a part: its counts from labels, its value in the report, and its notices."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from monitor.domain.model import Frame
@@ -41,7 +41,7 @@ class ReportedVersion(LabeledRound):
     before: The labels of all rounds of the history before it.
     counts: What the part counts of it.
     earlier: The same of the rounds before it, `ReportPart.reach` of them in slot order.
-    repeated: The fields `ReportPart.repeats` of the version before, if no label changed since.
+    repeated: What the version before reports, as JSON, if the part `ReportPart.repeats` it.
     """
 
     tally: Tally
@@ -50,20 +50,20 @@ class ReportedVersion(LabeledRound):
     checked: CheckedLabels | None
     counts: Any = None
     earlier: Sequence[PastCounts | None] = ()
-    repeated: dict[str, Any] = field(default_factory=dict)
+    repeated: Any = None
 
 
 class ReportPart:
     """One subject of a report besides its estimates; it is never pooled with them and never alerts.
 
-    name: Names its counts in the store.
-    reach: How many earlier rounds its fields need the counts of.
-    repeats: Fields that rest on the own labels of a round, and stay if these did not change.
+    name: Names it in the report, and its counts in the store.
+    reach: How many earlier rounds it needs the counts of.
+    repeats: Whether it rests on the own labels of a round, and stays if these did not change.
     """
 
     name: ClassVar[str]
     reach: ClassVar[int] = 0
-    repeats: ClassVar[tuple[str, ...]] = ()
+    repeats: ClassVar[bool] = False
 
     def applies(self, round_: Round, labels: RoundLabels) -> bool:  # noqa: ARG002
         """Whether a round may have this part."""
@@ -81,10 +81,10 @@ class ReportPart:
         """Whether a closed round gets a new version if labels that come late change its counts."""
         return True
 
-    def fields(self, version: ReportedVersion) -> dict[str, Any]:
-        """Return its fields of the report."""
+    def row(self, version: ReportedVersion) -> Any:
+        """Return what the report has of it, as `monitor.presentation.parts` reads it."""
         raise NotImplementedError
 
-    def notices(self, version: ReportedVersion, fields: Mapping[str, Any]) -> list[NoticeRow]:  # noqa: ARG002
+    def notices(self, version: ReportedVersion, row: Any) -> list[NoticeRow]:  # noqa: ARG002
         """Note what is unusual."""
         return []

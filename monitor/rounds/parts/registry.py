@@ -10,14 +10,8 @@ from monitor.domain.model import Frame
 from monitor.domain.report import NoticeRow
 from monitor.domain.round import Round
 from monitor.rounds.estimation.types import Estimates, HistoryBatch
-from monitor.rounds.parts.agreement import AgreementPart
-from monitor.rounds.parts.challenger import ChallengerPart
-from monitor.rounds.parts.checks import ChecksPart
-from monitor.rounds.parts.corrections import CorrectionsPart
-from monitor.rounds.parts.curves import CurvesPart
-from monitor.rounds.parts.judge import JudgePart
+from monitor.rounds.parts import *  # noqa: F403  loads the modules of the package
 from monitor.rounds.parts.part import LabeledRound, ReportedVersion, ReportPart
-from monitor.rounds.parts.segments import SegmentSearchPart, SegmentsPart
 from monitor.storage.database import Database
 from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.results import part_store, report_store
@@ -26,34 +20,24 @@ from monitor.storage.results.part_store import CountsByRound, PastCounts
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-PARTS: tuple[ReportPart, ...] = (
-    JudgePart(),
-    ChecksPart(),
-    CorrectionsPart(),
-    AgreementPart(),
-    SegmentsPart(),
-    SegmentSearchPart(),
-    ChallengerPart(),
-    CurvesPart(),
-)
-"""In the order of their notices."""
+PARTS = sorted((part() for part in ReportPart.__subclasses__()), key=lambda part: part.name)
+"""In the order of their names, which that of their notices is too."""
 
 
 @dataclass(slots=True)
 class VersionParts:
-    """What the parts make of one version: counts to store by part, report fields, and notices."""
+    """What the parts make of one version: counts and rows of the report by part, and notices."""
 
     counts: dict[str, Any] = field(default_factory=dict)
-    fields: dict[str, Any] = field(default_factory=dict)
+    rows: dict[str, Any] = field(default_factory=dict)
     notices: list[NoticeRow] = field(default_factory=list)
 
     def add(self, part: ReportPart, version: ReportedVersion) -> None:
         """Add what a part makes of the version."""
         if version.counts is not None:
             self.counts[part.name] = version.counts
-        fields = part.fields(version)
-        self.fields |= fields
-        self.notices += part.notices(version, fields)
+        row = self.rows[part.name] = part.row(version)
+        self.notices += part.notices(version, row)
 
 
 def version_parts(
@@ -118,9 +102,9 @@ def _read_repeated(
         for version in versions
         if not version.round.is_changed and version.counts is not None
     }
-    stored = report_store.read_parts(connection, [*unchanged], *part.repeats)
-    for round_id, fields in stored.items():
-        unchanged[round_id].repeated = fields
+    stored = report_store.read_parts(connection, [*unchanged], part.name)
+    for round_id, parts in stored.items():
+        unchanged[round_id].repeated = parts[part.name]
 
 
 def _read_earlier(

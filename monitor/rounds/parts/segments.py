@@ -12,15 +12,13 @@ import numpy as np
 
 from monitor.domain.labels import corrected_evidence_label, evidence_label
 from monitor.domain.model import Answer, Frame
-from monitor.domain.report import (
-    NoticeRow,
-)
+from monitor.domain.report import NoticeRow
 from monitor.domain.round import Round
 from monitor.domain.segments import OTHER, ErrorCount, SegmentRow, SegmentSearchRow, WorseSegmentRow
 from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState
+from monitor.presentation.parts.segments import segment_name, worse_sentence
 from monitor.presentation.reasons import no_estimate_reason
-from monitor.presentation.segments import segment_name, worse_sentence
 from monitor.rounds.parts.part import LabeledRound, ReportedVersion, ReportPart
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.worse_segments import (
@@ -73,7 +71,7 @@ class SegmentsPart(ReportPart):
     """Precision and recall of each segment in a round."""
 
     name = "segments"
-    repeats = ("segments",)
+    repeats = True
 
     def applies(self, round_: Round, labels: RoundLabels) -> bool:  # noqa: ARG002
         """Whether items have segments, or are counted by them."""
@@ -97,18 +95,14 @@ class SegmentsPart(ReportPart):
             if labeled
         ]
 
-    def fields(self, version: ReportedVersion) -> dict[str, Any]:
+    def row(self, version: ReportedVersion) -> Any:
         """Estimate every segment, by column, then the largest segment first."""
-        if "segments" in version.repeated:
-            return {"segments": version.repeated["segments"]}
+        if version.repeated is not None:
+            return version.repeated
         round_, strata = version.round, version.labels.strata
         cells = segment_cells(version.counts, version.drawn or (), strata)
         rows = segment_rows(cells, strata, round_.settings, seed=round_.sobol_seed)
-        return {
-            "segments": sorted(
-                rows, key=lambda row: (row.segment, -row.size, row.value, row.metric)
-            )
-        }
+        return sorted(rows, key=lambda row: (row.segment, -row.size, row.value, row.metric))
 
 
 def segment_cells(
@@ -261,15 +255,20 @@ class SegmentSearchPart(ReportPart):
         """Errors differ only where the labels of segments do."""
         return False
 
-    def fields(self, version: ReportedVersion) -> dict[str, Any]:
+    def row(self, version: ReportedVersion) -> SegmentSearchRow:
         """Search in the newest rounds with this one; late labels search again."""
         past = [each.counts for each in version.earlier if each is not None]
         counts = [*past, *([] if version.counts is None else [version.counts])]
-        return {"segment_search": _search([evidence_by_name(each) for each in counts])}
+        return _search([evidence_by_name(each) for each in counts])
 
-    def notices(self, version: ReportedVersion, fields: Mapping[str, Any]) -> list[NoticeRow]:  # noqa: ARG002
-        """Note the segment that is surest to be worse."""
-        return search_notices(fields["segment_search"])
+    def notices(self, version: ReportedVersion, row: SegmentSearchRow) -> list[NoticeRow]:  # noqa: ARG002
+        """Note the segment that is surest to be worse; it is no alarm."""
+        if not row.worse:
+            return []
+        [worst, *others] = row.worse
+        sentence = worse_sentence(worst, others=len(others))
+        subject = segment_name(worst)
+        return [NoticeRow(kind="segment", subject=subject, value=worst.odds, sentence=sentence)]
 
 
 def evidence_by_name(counts: Any) -> dict[Name, SegmentEvidence]:
@@ -278,16 +277,6 @@ def evidence_by_name(counts: Any) -> dict[Name, SegmentEvidence]:
         tuple((column, value) for column, value in name): SegmentEvidence(*both)
         for name, *both in counts
     }
-
-
-def search_notices(row: SegmentSearchRow | None) -> list[NoticeRow]:
-    """Note the segment that is surest to be worse; it is no alarm."""
-    if row is None or not row.worse:
-        return []
-    [worst, *others] = row.worse
-    sentence = worse_sentence(worst, others=len(others))
-    subject = segment_name(worst)
-    return [NoticeRow(kind="segment", subject=subject, value=worst.odds, sentence=sentence)]
 
 
 def round_evidence(round_: Round, labels: RoundLabels) -> dict[Name, SegmentEvidence]:

@@ -44,6 +44,7 @@ from monitor.domain.sample_settings import Sample
 from monitor.domain.sampled_log import SIZE_NOTES
 from monitor.domain.slots import slots_after
 from monitor.presentation import rounds
+from monitor.presentation.parts.registry import NO_PARTS
 from monitor.storage.labels import provisional_store
 from monitor.storage.overview import attention_store
 from monitor.storage.results import alert_store, concern_store, estimate_store
@@ -138,7 +139,7 @@ def closed_report(
         answers=_answers_row(round_, batch.labels[round_.id].first_answers(), tally),
         # Measured without a judge, with which few labels decide more of an estimate.
         pooled_coverage=None if tally.is_judged else round_.settings.pooling.measured_coverage(),
-        **parts.fields,
+        **NO_PARTS | parts.rows,
         restated=list(report_context.restated.get(round_.id, ())),
         provisional=report_context.provisional.get(round_.id),
         recurring=len(batch.recurring[round_.id]),
@@ -168,7 +169,7 @@ def bare_report(
     version = round_.version + 1
     lists = ("strata", "estimates", "evidence", "alerts", "timeline")
     nothing: dict[str, Any] = {name: [] for name in lists}
-    nothing |= {"proposed_limits": {}, "model_version": None}
+    nothing |= {"proposed_limits": {}, "model_version": None} | NO_PARTS
     fields = nothing | _frame_fields(round_, issues) | names | outcome
     return RoundReport(**fields, version=version, state=state, reason=reason)
 

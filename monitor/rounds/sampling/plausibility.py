@@ -16,8 +16,9 @@ from monitor.domain.implausible_scores import implausible_scores
 from monitor.domain.model import BadRow, Decisions, Frame, UsualRate, Verdict
 from monitor.domain.settings import RoundSettings
 from monitor.domain.verdict_values import doubtful_verdicts
-from monitor.presentation import challenger, windows
-from monitor.presentation import judge as judge_texts
+from monitor.presentation import windows
+from monitor.presentation.parts import challenger
+from monitor.presentation.parts import judge as judge_texts
 
 FACTOR = 5
 """A flagged rate is odd if it is more than this many times off: classifiers drift by less."""

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from monitor.rounds.parts.curves import precision_cause
+from monitor.rounds.parts.cause import precision_cause
 from monitor.stats.core.counts import summed
 from tests.rounds.estimation.tallies import tally_by_class
 

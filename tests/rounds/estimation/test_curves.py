@@ -2,12 +2,14 @@
 
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from monitor.domain.sample_settings import Bands, Margin, Sample
 from monitor.domain.settings import POOLED_COVERAGE, Limits
 from monitor.presentation.outcome import verdict_sentence
+from monitor.presentation.parts.curves import CURVES
 from monitor.presentation.round_document import round_sections
 from monitor.rounds.estimation.curves import NoCurves, labeled_sample, scored_sample
 from tests.rounds.played import played
@@ -28,7 +30,7 @@ def scene(database):
 def test_a_closed_round_reports_its_curves_and_the_prevalence_they_hold_for(scene):
     report = scene.round_report(1)
 
-    curves = report.curves
+    curves: Any = CURVES.of(report)
     assert curves.labeled == sum(row.labeled for row in report.strata) == 300
     assert curves.positive == sum(row.positive for row in report.strata)
     assert all(len(getattr(curves.roc, name)) == 41 for name in ("x", "point", "low", "high"))

@@ -8,7 +8,7 @@ import pytest
 
 from monitor.domain.model import Answer, Stratum
 from monitor.domain.report import AnswersRow
-from monitor.presentation.checks import check_lines
+from monitor.presentation.parts.checks import LABEL_CHECKS
 from monitor.presentation.round_document import answers_sentence
 from monitor.rounds.estimation.label_errors import ROUNDS, checked_labels, stored_checks
 from monitor.rounds.estimation.tally import Tally
@@ -200,8 +200,8 @@ def test_checks_of_strata_count_by_the_items_that_they_stand_for_in_all_rounds()
     assert audit.tn / (audit.tn + audit.fp) == pytest.approx((72 + 4) / (72 + 6))
     assert (row.tp, row.fn, row.tn, row.fp) == (112, 8, 240, 40)
     assert row.sensitivity[0] == pytest.approx(18.4 / 22)
-    report: Any = SimpleNamespace(checks=[row])
-    [line] = check_lines(report)
+    report: Any = SimpleNamespace(parts={"checks": [row]})
+    [line] = LABEL_CHECKS.lines(report)
     assert "112 of 120 positive ones right (83.6 % [" in line
     assert "weighted by items" in line
 

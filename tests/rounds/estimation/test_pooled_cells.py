@@ -11,7 +11,7 @@ from monitor.domain.sample_settings import Bands, Cells, Sample
 from monitor.domain.settings import Pooling
 from monitor.rounds.estimation.estimate import proposal_margin, propose_limits
 from monitor.rounds.estimation.history import before_launch, cells_to_pool
-from monitor.rounds.parts.curves import precision_cause
+from monitor.rounds.parts.cause import precision_cause
 from monitor.stats.estimation.cell_matrix import cell_posterior
 from tests.rounds.estimation.tallies import estimated, known_of, tally, tally_by_class
 from tests.rounds.scene import LIMITS, settings

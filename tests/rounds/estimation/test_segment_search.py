@@ -5,8 +5,8 @@ from datetime import timedelta
 
 from monitor.domain.model import Answer
 from monitor.domain.segments import MOST_VALUES, OTHER
+from monitor.presentation.parts.segments import SEGMENT_SEARCH, SEGMENTS
 from monitor.presentation.round_document import round_sections
-from monitor.presentation.section import SectionKind
 from monitor.rounds.parts.segments import evidence_by_name, round_evidence
 from monitor.storage.labels.round_labels import read_labels
 from tests.rounds.played import played
@@ -39,7 +39,7 @@ def scene(database):
 
 
 def search_of(scene, number):
-    search = scene.round_report(number).segment_search
+    search = SEGMENT_SEARCH.of(scene.round_report(number))
     assert search is not None
     return search
 
@@ -47,7 +47,7 @@ def search_of(scene, number):
 def test_the_segment_with_more_errors_is_named_with_its_counts_and_noted_without_an_alert(scene):
     report = scene.round_report(2)
 
-    search = report.segment_search
+    search = SEGMENT_SEARCH.of(report)
     assert search is not None
     worst = search.worse[0]
     assert (search.searched, search.rounds) == (5 + 2 + 10, 2)
@@ -59,7 +59,7 @@ def test_the_segment_with_more_errors_is_named_with_its_counts_and_noted_without
     assert notice.sentence.startswith("in country SK precision is lower than in the rest")
     assert f"{worst.flagged.wrong} of its {worst.flagged.labeled} labeled" in notice.sentence
     assert (report.alerts, report.status) == ([], "learning")
-    [section] = [s for s in round_sections(report) if s.kind is SectionKind.SEGMENTS]
+    [section] = [s for s in round_sections(report) if s.kind == SEGMENTS.name]
     assert section.tables[0].rows[0][0] == "country SK"
     assert section.lines[-1].startswith("17 segments and pairs searched over 2 rounds: at most")
 
@@ -82,7 +82,7 @@ def test_without_a_worse_segment_the_page_says_that_none_is_named(database):
 
     assert search_of(scene, 1).worse == []
     assert "segment" not in {row.kind for row in report.notices}
-    [section] = [s for s in round_sections(report) if s.kind is SectionKind.SEGMENTS]
+    [section] = [s for s in round_sections(report) if s.kind == SEGMENTS.name]
     assert section.lines[-1] == (
         "17 segments and pairs searched over 1 round: none is named as worse than the rest"
     )

@@ -19,7 +19,8 @@ from monitor.presentation.numbers import (
     score_range_text,
     signed_text,
 )
-from monitor.presentation.section import Section, SectionKind
+from monitor.presentation.parts.view import PartView, with_ends
+from monitor.presentation.section import Section
 from monitor.presentation.table import Table
 
 _LEAST = 0.001  # Simulated probabilities beyond it are not known to a digit
@@ -168,10 +169,36 @@ def _ends_text(decided: Decisions) -> str:
     return score_range_text(decided.low, decided.high)
 
 
-def challenger_section(report: RoundReport) -> Section:
-    """Lay out the comparisons; an empty section without a challenger."""
-    row = report.challenger
-    if row is None:
-        return Section(SectionKind.CHALLENGER, "Challenger")
-    tables, lines = [*challenger_tables(row)], [challenger_sentence(row), *challenger_lines(row)]
-    return Section(SectionKind.CHALLENGER, f"Challenger: {row.name}", tables, lines)
+class ChallengerView(PartView[ChallengerRow | None]):
+    """A section with a table for each comparison, and its differences in MLflow."""
+
+    name = "challenger"
+    kind = ChallengerRow
+
+    def section(self, report: RoundReport) -> Section | None:
+        """Lay out the comparisons."""
+        row = self.of(report)
+        if row is None:
+            return None
+        tables, lines = (
+            [*challenger_tables(row)],
+            [challenger_sentence(row), *challenger_lines(row)],
+        )
+        return Section(self.name, f"Challenger: {row.name}", tables, lines)
+
+    def figures(self, report: RoundReport) -> dict[str, float]:
+        """Name the figures of the challenger, of this round and ``_pooled`` over several."""
+        values: dict[str, float] = {}
+        row = self.of(report)
+        if row is None:
+            return values
+        for called, of in (("", row.alone), ("_pooled", row.pooled)):
+            for metric in [] if of is None else filter(None, map(of.metric, _DESCRIPTIONS)):
+                name = f"challenger/{metric.metric}"
+                if not called and metric.challenger is not None:
+                    values[name] = metric.challenger[0]
+                values |= with_ends(f"{name}_difference{called}", metric.difference)
+        return values
+
+
+CHALLENGER = ChallengerView()

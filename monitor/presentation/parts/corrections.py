@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
-from monitor.domain.report import CorrectionRow, RoundReport
+from monitor.domain.report import RoundReport
+from monitor.domain.setting_types import Report
 from monitor.presentation.numbers import percent_text, span_text
+from monitor.presentation.parts.view import PartView
 
 
-def correction_lines(report: RoundReport) -> Iterator[str]:
-    """Describe the kinds of answers that open rounds wait for."""
-    yield from map(_correction_sentence, report.corrections)
+class CorrectionRow(Report):
+    """First answers of a kind, and how many were changed before their round closed.
+
+    ``labels`` names the predicted class, ``positive`` is what the answers said. In the last
+    ``rounds`` with this one nearly all changes were made within so many ``hours``: an open round
+    counts such an answer as evidence once it is older.
+    """
+
+    labels: str
+    positive: bool
+    answers: int
+    changed: int
+    rounds: int
+    hours: float
+
+
+class CorrectionsView(PartView[Sequence[CorrectionRow]]):
+    """A line for each kind of answer under the counts."""
+
+    name = "corrections"
+    kind = list[CorrectionRow]
+    empty = ()
+
+    def lines(self, report: RoundReport) -> Iterator[str]:
+        """Describe the kinds of answers that open rounds wait for."""
+        yield from map(_correction_sentence, self.of(report))
 
 
 def _correction_sentence(row: CorrectionRow) -> str:

@@ -2,22 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from monitor.domain.report import CheckRow, RoundReport
-from monitor.domain.setting_types import Ends
+from monitor.domain.report import RoundReport
+from monitor.domain.setting_types import Ends, Report
 from monitor.presentation.numbers import range_text
+from monitor.presentation.parts.view import PartView, with_ends
 
 
-def check_lines(report: RoundReport) -> Iterator[str]:
-    """Describe the labels of each class that people check."""
-    yield from map(_checks_sentence, report.checks)
+class CheckRow(Report):
+    """How a column labels items whose truth people say, in the last ``rounds`` with this one.
+
+    ``labels`` names the predicted class and ``items`` counts the checked ones of this round. Of the
+    positive items ``tp`` are labeled 1, of the negative ones ``tn`` 0. The shares weigh each check
+    by the items that it stands for.
+    """
+
+    labels: str
+    items: int
+    rounds: int
+    tp: int
+    fn: int
+    tn: int
+    fp: int
+    sensitivity: Ends | None
+    specificity: Ends | None
+
+
+class ChecksView(PartView[Sequence[CheckRow]]):
+    """A line for each checked class under the counts, and its rates in MLflow."""
+
+    name = "checks"
+    kind = list[CheckRow]
+    empty = ()
+
+    def lines(self, report: RoundReport) -> Iterator[str]:
+        """Describe the labels of each class that people check."""
+        yield from map(_checks_sentence, self.of(report))
+
+    def figures(self, report: RoundReport) -> dict[str, float]:
+        """Name how often a column is right, such as ``labels/flagged_sensitivity``."""
+        values: dict[str, float] = {}
+        for row in self.of(report):
+            labels = f"labels/{row.labels.replace(' ', '_')}"
+            for name in ("sensitivity", "specificity"):
+                values |= with_ends(f"{labels}_{name}", getattr(row, name))
+        return values
+
+
+LABEL_CHECKS = ChecksView()
 
 
 def _checks_sentence(row: CheckRow) -> str:
     r"""Return how good the labels of a column are, by the people who check them.
 
-    >>> from monitor.domain.report import CheckRow
     >>> row = CheckRow(
     ...     labels="flagged", items=40, rounds=3, tp=84, fn=6, tn=30, fp=0,
     ...     sensitivity=(0.933, 0.869, 0.971), specificity=None

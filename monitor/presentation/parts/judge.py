@@ -10,7 +10,8 @@ from monitor.domain.report import RoundReport
 from monitor.domain.setting_types import Ends
 from monitor.domain.values import listed
 from monitor.presentation.numbers import NOT_ESTIMABLE, percent_text, plural, range_text
-from monitor.presentation.section import Section, SectionKind
+from monitor.presentation.parts.view import PartView, with_ends
+from monitor.presentation.section import Section
 from monitor.presentation.table import Table
 
 _RATES = {
@@ -144,10 +145,30 @@ def _ends_text(ends: Ends | None) -> str:
     return f"{point:.3f} {range_text(low, high)}"
 
 
-def judge_section(report: RoundReport) -> Section:
-    """Lay out the rates of the judge; an empty section without one."""
-    row = report.judge
-    if row is None:
-        return Section(SectionKind.JUDGE, "Judge")
-    tables, lines = [*judge_tables(row)], [*judge_lines(row)]
-    return Section(SectionKind.JUDGE, f"Judge: {row.title}", tables, lines)
+class JudgeView(PartView[JudgeRow | None]):
+    """A section with the judge's rates, which MLflow logs too."""
+
+    name = "judge"
+    kind = JudgeRow
+
+    def section(self, report: RoundReport) -> Section | None:
+        """Lay out the rates of the judge."""
+        row = self.of(report)
+        if row is None:
+            return None
+        tables, lines = [*judge_tables(row)], [*judge_lines(row)]
+        return Section(self.name, f"Judge: {row.title}", tables, lines)
+
+    def figures(self, report: RoundReport) -> dict[str, float]:
+        """Name the judge's rates, of this round and ``_pooled``, and the labels it saves."""
+        row = self.of(report)
+        if row is None or not row.size:
+            return {}
+        values = {"judge/missing": row.missing / row.size}
+        for called, of in (("", row.alone), ("_pooled", row.pooled)):
+            for name in () if of is None else _RATES.values():
+                values |= with_ends(f"judge/{name}{called}", getattr(of, name))
+        return values if row.saved is None else {**values, "judge/saved": row.saved}
+
+
+JUDGE = JudgeView()

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 
-from monitor.domain.report import (
-    RoundReport,
-)
+from monitor.domain.report import RoundReport
 from monitor.domain.segments import ErrorCount, SegmentRow, SegmentSearchRow, WorseSegmentRow
 from monitor.presentation.estimates import answered_at_random_text, reason_text
 from monitor.presentation.numbers import evidence_text, interval_text, percent_text, plural
-from monitor.presentation.section import Section, SectionKind
+from monitor.presentation.parts.view import LoggedTable, PartView
+from monitor.presentation.section import Section
 from monitor.presentation.table import Table
 
 _OWN_LABELS = "its labels alone"  # The line under a segment's, which borrows from no other
@@ -142,9 +141,34 @@ def _up_to_most(odds: float | None) -> str:
     return "8 or more" if odds is None or round(odds, 1) >= _MOST_ODDS else f"{odds:.1f}"
 
 
-def segments_section(report: RoundReport) -> Section:
-    """Lay out the segments, and those that are worse than the rest."""
-    search = report.segment_search
-    tables = [*search_tables(search), *segment_tables(report.segments, report.unlabeled)]
-    lines = [*filter(None, [search_line(search)])]
-    return Section(SectionKind.SEGMENTS, "Segments", tables, lines)
+class SegmentSearchView(PartView[SegmentSearchRow | None]):
+    """The segments that are worse than the rest; `SegmentsView` lays them out."""
+
+    name = "segment_search"
+    kind = SegmentSearchRow
+
+
+class SegmentsView(PartView[Sequence[SegmentRow]]):
+    """A section with a table for each segment column, and a table in MLflow."""
+
+    name = "segments"
+    kind = list[SegmentRow]
+    empty = ()
+
+    def section(self, report: RoundReport) -> Section:
+        """Lay out the segments, and those that are worse than the rest."""
+        search = SEGMENT_SEARCH.of(report)
+        tables = [*search_tables(search), *segment_tables(self.of(report), report.unlabeled)]
+        lines = [*filter(None, [search_line(search)])]
+        return Section(self.name, "Segments", tables, lines)
+
+    def tables(self, report: RoundReport) -> dict[str, LoggedTable]:
+        """Return precision and recall by segment."""
+        columns = ["segment", "value", "metric", "size", "flagged", "labeled"]
+        columns += ["point", "low", "high", "alone_point", "alone_low", "alone_high"]
+        columns += ["margin", "more_round", "more_segment", "reason"]
+        rows = [[getattr(row, name) for name in columns] for row in self.of(report)]
+        return {"segments.json": LoggedTable(columns, rows)} if rows else {}
+
+
+SEGMENT_SEARCH, SEGMENTS = SegmentSearchView(), SegmentsView()
