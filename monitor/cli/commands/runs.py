@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,7 +26,9 @@ from monitor.cli.common import (
 )
 from monitor.cli.views.printing import echo, echo_error, echo_json, with_progress
 from monitor.domain.errors import InputRefused, MonitorError, SourceRefused
+from monitor.domain.slots import window_of
 from monitor.domain.state import RoundState
+from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
     from monitor.domain.round import Round
@@ -107,7 +110,7 @@ def backfill(
 
     Use it when labels exist already. If people label, rounds open and wait for them, as they do for
     labels that have not matured. Slots with a round stay as they are. Alerts go to the log and to
-    MLflow, but not to hooks.
+    MLflow, but not to hooks: a later scheduled round tells hooks of the alerts that it confirms.
     """
     from monitor.cli.views.passes import echo_failures, pass_json
     from monitor.rounds.run import backfill as backfill_rounds
@@ -130,7 +133,8 @@ def backfill(
             except MonitorError as error:
                 errors[name] = error
             if not json:
-                for sentence in _backfill_sentences(context, slots, rounds[name]):
+                done = _backfill_sentences(context, slots, rounds[name])
+                for sentence in chain(done, _skipped_sentence(context, start, slots[-1:])):
                     echo(sentence)
         result = Pass(errors, deliver_all(application))
         _load_mlflow_before_it_is_due(application, rounds, result)
@@ -264,6 +268,29 @@ def _round_at(context: MonitorContext, slot: datetime) -> Round | None:
     with context.database.read() as connection:
         monitor_id = round_store.find_monitor(connection, context.settings.name)
         return None if monitor_id is None else round_store.round_at(connection, monitor_id, slot)
+
+
+def _skipped_sentence(
+    context: MonitorContext, start: str, last: Sequence[datetime]
+) -> Iterator[str]:
+    """Describe the windows between the last slot of a backfill and the newest, if any is empty."""
+    from monitor.rounds.run import backfill_slots
+    from monitor.storage.rounds import round_store
+
+    if not last:
+        return
+    end = window_of(context.settings.round.schedule, last[0]).end
+    slots = set(backfill_slots(context, end)[:-1])  # the newest is due for run-once
+    with context.database.read() as connection:
+        monitor_id = round_store.find_monitor(connection, context.settings.name)
+        if monitor_id is not None:
+            slots -= round_store.slots_with_rounds(connection, monitor_id, last[0])
+    if slots:
+        yield (
+            f"{context.settings.name}: run-once opens only the newest window and skips "
+            f"{plural(len(slots), 'window')} due from {minute(min(slots))} UTC on: pr-monitor "
+            f"backfill --from {start} -m {context.settings.name} fills all"
+        )
 
 
 def _backfill_sentences(
