@@ -107,7 +107,10 @@ def _for_each(
     for name in section:
         if not re.fullmatch(WORD, name):
             tree.refuse((*way, name), "a placeholder is a word of letters, digits and '_'")
-    lists = {name: _scalars(tree, (*way, name), values) for name, values in section.items()}
+    lists = {
+        name: _scalars(tree, (*way, name), values, nulls=name not in in_name)
+        for name, values in section.items()
+    }
     first = next(iter(lists))
     for name, values in lists.items():
         if lists[first] and values and len(values) != len(lists[first]):
@@ -162,7 +165,7 @@ def _check_keys(tree: Tree, way: Way, section: Mapping[str, Value]) -> None:
             tree.refuse((*way, key), f"this setting is missing; {_CLASSES_EXAMPLE}")
 
 
-def _scalars(tree: Tree, way: Way, values: Value) -> list[Scalar]:
+def _scalars(tree: Tree, way: Way, values: Value, *, nulls: bool = False) -> list[Scalar]:
     if not isinstance(values, list) or not values:
         empty = values in ([], {})
         message = "an empty list makes no monitor; name a value or more, or remove the block"
@@ -172,7 +175,7 @@ def _scalars(tree: Tree, way: Way, values: Value) -> list[Scalar]:
         message = f"these are {len(values):,} values, and a block has at most {_MOST_VALUES:,}"
         tree.refuse(way, message)
     for value in values:
-        if value is None or isinstance(value, list | dict):
+        if (value is None and not nulls) or isinstance(value, list | dict):
             tree.refuse(way, "expected a list of texts or numbers, such as [a, b]")
             return []
     return values  # type: ignore[return-value]  # looked at one by one
@@ -250,16 +253,22 @@ def _check_placeholders(
 ) -> None:
     placeholders = list(block.rows[0])
     listed = ", ".join(f"{{{each}}}" for each in placeholders)
+    nulls = {name for name in placeholders if any(row[name] is None for row in block.rows)}
     used: set[str] = set()
     for path, value in leaves(
         {key: setting for key, setting in monitor.items() if key not in BLOCKS}
     ):
-        used |= {*placeholders_in(value)}
-        for name in {*placeholders_in(value)}.difference(placeholders):
+        names = {*placeholders_in(value)}
+        used |= names
+        for name in names.difference(placeholders):
             message = (
                 f"{{{name}}} is no placeholder of this block, which has {listed}; "
                 f"write {{{{{name}}}}} for the text"
             )
+            tree.refuse((*way, *path), message)
+        if names & nulls and not _PLACEHOLDER.fullmatch(str(value)):
+            [name, *_] = sorted(names & nulls)
+            message = f"{{{name}}} is null for a monitor, and no text holds null; use it alone"
             tree.refuse((*way, *path), message)
         if value in [{name: None} for name in placeholders]:
             message = f"YAML reads braces without quotes as a mapping; put {listed} in quotes"

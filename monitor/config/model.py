@@ -107,11 +107,11 @@ class MonitorConfig(Settings):
     With ``for_each`` or ``classes`` an entry is a block of monitors, one for each value
     ([many monitors](many-monitors.md)): ``for_each`` has a placeholder and its values, such as
     ``{column: [score_travel, score_finance]}``, and ``{column}`` stands for the value wherever it
-    is written in the block.
+    is written in the block. In a list that is not part of the name, ``null`` means no setting.
     """
 
     name: Name
-    for_each: dict[str, tuple[Scalar, ...]] | None = None
+    for_each: dict[str, tuple[Scalar | None, ...]] | None = None
     classes: Classes | None = None
     model: str | None = None
     source: Annotated[SerializeAsAny[SourceSettings], SOURCES]

@@ -97,7 +97,10 @@ class SharedQuery:
         if any(scan.query.settings.columns.released is not None for scan in self.scans):
             is_in |= rows.c.bucket <= code_of(buckets.WITHHELD)
         in_strata = [is_in, *of_version(rows, version)]
-        counted = func.sum(rows.c[_CHANCE]) if self.common.has_amounts else func.count()
+        by_amount = [code_of(k) for k in self.indexes if self.scans[k].query.has_amounts]
+        counted: ColumnElement[Any] = func.count()
+        if by_amount:
+            counted = case((rows.c.k.in_(by_amount), func.sum(rows.c[_CHANCE])), else_=counted)
         return select(*groups, counted).where(*in_strata).group_by(*groups)
 
     def draw(

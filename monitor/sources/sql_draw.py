@@ -115,7 +115,9 @@ def drawn_from(
     wanting = {index: draw for index, draw in enumerate(draws) if draw.bounds}
     version = next((draw.version for draw in wanting.values()), None)
     options: dict[str, Any] = {}
-    parts = [dict(wanting)] if wanting else []
+    together = {k: draw for k, draw in wanting.items() if not isinstance(draw, AmountDraw)}
+    alone = [{k: draw} for k, draw in wanting.items() if k not in together]
+    parts = [together, *alone] if together else alone
     while parts:
         for part in parts:
             of_part = SharedQuery([shared.scans[index] for index in part])

@@ -274,8 +274,6 @@ class TableSource:
             return []
         usable = []
         for source, strata, at_most in scans:
-            if source.settings.columns.weight is not None:
-                continue  # amounts are drawn by a statement of their own
             with suppress(SourceRefused):  # its own scan finds the fault, and says which
                 usable.append(Scan(source, source.query(table), strata, at_most))
         if usable:

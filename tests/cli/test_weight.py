@@ -77,11 +77,11 @@ def test_one_block_has_a_monitor_by_count_and_one_by_amount(payments):
     payments.config(
         budget=BUDGET,
         weight=("score: score,", "score: score, weight: '{by}',"),
-        block=("  - name: mail\n", "  - for_each: {by: [amount, amount2]}\n    name: mail-{by}\n"),
+        block=(
+            "  - name: mail\n",
+            "  - for_each: {of: [money, items], by: [amount, null]}\n    name: mail-{of}\n",
+        ),
     )
-    payments.select("predictions.parquet", "true", extra="1 as amount2", to="more.parquet")
-    text = (payments.folder / "config.yaml").read_text()
-    payments.write("config.yaml", text.replace("path: predictions", "path: more", 1))
 
     payments.run("run-once")
 
@@ -91,8 +91,8 @@ def test_one_block_has_a_monitor_by_count_and_one_by_amount(payments):
             " join monitors m on m.id = r.monitor_id group by m.name"
         )
     )
-    assert sizes["mail-amount2"] == 5_000
-    assert sizes["mail-amount"] > 10 * 5_000
+    assert sizes["mail-items"] == 5_000
+    assert sizes["mail-money"] > 10 * 5_000
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,13 @@ def test_columns_that_can_be_no_part_of_a_name_get_one_in_a_list_of_their_own(lo
     assert (two.block.name, two.block.value) == ("mail", "two")
 
 
+def test_null_in_a_second_list_leaves_a_setting_out_for_one_monitor(load):
+    text = changed(EACH, "[travel, finance]", "[travel, finance], by: [amount, null]")
+    config = load(changed(text, "columns: {", 'columns: {weight: "{by}", '))
+
+    assert [each.source.columns.weight for each in config.monitors] == ["amount", None]
+
+
 def test_double_braces_are_the_text_and_variables_stay_variables(load):
     text = changed(EACH, "about {column}?", "{{column}} ${LABELS} {column}?")
 
@@ -159,6 +166,10 @@ REFUSED_EACH = """\
     3, monitors[mail-{column}].for_each.column: expected a list of values, such as [a, b]
 [travel, finance] => [travel, travel]
     3, monitors[mail-{column}].for_each.column: 'travel' is listed twice; name each value once
+[travel, finance] => [travel, null]
+    3, monitors[mail-{column}].for_each.column: expected a list of texts or numbers, such as [a, b]
+[travel, finance]}⏎    source: => [travel, finance], of: [a, null]}⏎    model: "models:/{of}/1"⏎    source:
+    4, monitors[mail-{column}].model: {of} is null for a monitor, and no text holds null; use it alone
 about {column}? => about {colum}?
     9, monitors[mail-{column}].labeling.question: {colum} is no placeholder of this block, which has {column}; write {{colum}} for the text
 mail-{column} => mail

@@ -45,6 +45,7 @@ def odd_rows(seed, *, has_nan, number=600):
                 for score in SCORES
             },
             "rare": 0.99 if n % 150 == 140 else 0.01,
+            "amount": float(n % 7 * (1 + n % 50)),
         }
         for n, name in enumerate(f"mail {n}" for n in range(number))
     ]
@@ -53,7 +54,7 @@ def odd_rows(seed, *, has_nan, number=600):
 
 def table_of(seed, place):
     double, text = place.kinds["double"], place.kinds["text"]
-    kinds = dict.fromkeys((*SCORES, "rare"), double) | {"version": text, "topic": text}
+    kinds = dict.fromkeys((*SCORES, "rare", "amount"), double) | {"version": text, "topic": text}
     make_table(place, odd_rows(seed, has_nan=place.name in {"postgresql", "spark"}), **kinds)
 
 
@@ -100,6 +101,11 @@ KINDS = {
         (by_score("travel", released="predicted") | {"released_with": "finance"}, BANDS, 15),
         (by_score("finance", released="predicted") | {"released_with": 0.3}, TWO, 15),
         (by_score("sports"), BANDS, 15),
+    ],
+    "amounts": [
+        (by_score("travel", segments=["country"], weight="amount"), BANDS, 15),
+        (by_score("travel", segments=["country"]), BANDS, 15),
+        (by_score("finance", segments=["country"], weight="amount"), TWO, 999),
     ],
     "versions and segments": [
         (by_score(score, model_version="version", segments=segments), BANDS, 15)
