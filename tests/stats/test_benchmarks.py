@@ -90,13 +90,19 @@ def test_a_benchmark_of_a_tiny_size_says_what_it_found(
     assert re.search(words, capsys.readouterr().out)
 
 
-def test_oasis_comes_to_the_precision_and_the_recall_of_its_pool(monkeypatch):
+@pytest.mark.parametrize("way", ["oasis", "even"])
+def test_samples_of_rare_positives_have_the_precision_and_the_recall_of_their_pool(
+    way, monkeypatch
+):
     monkeypatch.setattr(rare, "ITEMS", 20_000)
     pool = rare.pool_of(100, 1.5)
     truth = [float(pool.is_positive[pool.is_flagged].mean()),
              float(pool.is_flagged[pool.is_positive].mean())]  # fmt: skip
 
-    few, many = rare.oasis(pool, 30, 0.5, (40, 250), 40)
+    if way == "oasis":
+        few, many = rare.oasis(pool, 30, 0.5, (40, 250), 40)
+    else:
+        few, many = (rare.even(pool, labels, 40) for labels in (40, 250))
 
     assert many.point.mean(axis=0) == pytest.approx(truth, abs=0.03)
     for i in (0, 1):
