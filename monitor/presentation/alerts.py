@@ -70,15 +70,12 @@ def note_lines(alerts: Iterable[Limited]) -> list[str]:
 
 def open_alert_line(alert: StoredAlert) -> str:
     """Describe in `status` which limit an alert is on, since when, and the notes on it."""
-    return "; ".join([_open_alert(alert), *map(note_text, alert.notes)])
-
-
-def _open_alert(alert: StoredAlert) -> str:
-    return (
+    line = (
         f"alert {alert.id[:8]}: {limit_text(alert.metric, alert.side, alert.limit)}, firing since "
         f"round {alert.fired_in_round}: predictions of {alert.window}, "
         f"fired {minute_text(alert.fired_at)} UTC"
     )
+    return "; ".join([line, *map(note_text, alert.notes)])
 
 
 def broken_limit(alert: Limited) -> str:
@@ -154,7 +151,13 @@ def _gathered(recovery: RecoveryRow) -> str:
         # True at any later time too: a report stays as it was when its round closed.
         begins = "Evidence of recovery comes from rounds after the one that fired"
         return f"{begins}, and {recovery.ends_at:g} ends the alert"
-    return capital(_recovery_text(recovery.evidence, recovery.rounds, recovery.ends_at))
+    # Rounded down, so that too little does not look enough.
+    rounded = math.floor(recovery.evidence * 100) / 100
+    shown = f"{rounded:g}" if rounded else "under 0.01"
+    later = "1 later round" if recovery.rounds == 1 else f"{recovery.rounds} later rounds"
+    return capital(
+        f"evidence of recovery is {shown} after {later}, and {recovery.ends_at:g} ends the alert"
+    )
 
 
 def _upcoming(alert: Limited, recovery: RecoveryRow) -> str:
@@ -312,19 +315,6 @@ def recurring_text(recurring: int, drawn: int) -> str:
         f"evidence counts an item once: earlier rounds asked about {recurring} of the {drawn} "
         f"items, and {drawn - recurring} count"
     )
-
-
-def _recovery_text(evidence: float, rounds: int, ends_at: float) -> str:
-    """Return how much evidence there is that the metric of an alert keeps its limit again.
-
-    >>> _recovery_text(4.218, 3, 20)
-    'evidence of recovery is 4.21 after 3 later rounds, and 20 ends the alert'
-    """
-    # Rounded down, so that too little does not look enough.
-    rounded = math.floor(evidence * 100) / 100
-    shown = f"{rounded:g}" if rounded else "under 0.01"
-    later = "1 later round" if rounds == 1 else f"{rounds} later rounds"
-    return f"evidence of recovery is {shown} after {later}, and {ends_at:g} ends the alert"
 
 
 # Why precision and recall are not what they were

@@ -73,7 +73,9 @@ def remark_lines(report: ClassReport) -> list[str]:
     if report.unlabeled:
         lines.append(answered_at_random_text(report.unlabeled, len(report.classes)))
     if report.new or report.gone:
-        lines.append(_changed_line(report.new, report.gone))
+        classes = (("new", report.new), ("gone", report.gone))
+        changes = [f"{what} {_names(which)}" for what, which in classes if which]
+        lines.append(f"the classes changed since the previous window: {', '.join(changes)}")
     for row in report.averages:
         if row.average != "macro":
             continue  # micro averages take all classes together
@@ -88,13 +90,6 @@ def remark_lines(report: ClassReport) -> list[str]:
                 "interval may cover the truth less often than stated"
             )
     return lines
-
-
-def _changed_line(new: Sequence[str], removed: Sequence[str]) -> str:
-    changes = [
-        f"{what} {_names(which)}" for what, which in (("new", new), ("gone", removed)) if which
-    ]
-    return f"the classes changed since the previous window: {', '.join(changes)}"
 
 
 def waiting_line(slot: datetime, classes: Sequence[str], total: int) -> str:

@@ -233,8 +233,3 @@ def still_provisional_sentence(share: float) -> str:
         "of earlier windows the others come later. The numbers of this round alone allow for them, "
         "if labels come as they did"
     )
-
-
-def was_provisional_line(row: ProvisionalRow) -> str:
-    """State what a closed round showed first."""
-    return f"this round was {provisional_line(row)}"

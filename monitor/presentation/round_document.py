@@ -41,7 +41,6 @@ from monitor.presentation.estimates import (
     pooled_intervals_text,
     provisional_line,
     reason_text,
-    was_provisional_line,
 )
 from monitor.presentation.limit_comparisons import comparisons_of
 from monitor.presentation.numbers import (
@@ -241,12 +240,15 @@ def _estimates(report: RoundReport, metrics: Sequence[str]) -> Section:
     cautions = caution_texts(report)
     lines = [
         *_bounds(ordered, answered_texts(report)),
-        *_reasons(ordered),
+        *caution_lines(
+            (row.metric, reason_text(row.reason)) for row in ordered if row.point is None
+        ),
         *caution_lines((metric, cautions.get(metric)) for metric in metrics),
         *pooled_lines(report),
         *running_lines(report.timeline),
-        *([] if report.provisional is None else [was_provisional_line(report.provisional)]),
     ]
+    if report.provisional is not None:
+        lines.append(f"this round was {provisional_line(report.provisional)}")
     table = Table(["metric", *columns, "limit"], rows)
     return Section(SectionKind.ESTIMATES, "Estimates", [table], lines)
 
@@ -276,10 +278,6 @@ def _bounds(rows: Iterable[EstimateRow], answered: Mapping[str, str]) -> list[st
         and row.bound_low is not None
         and row.bound_high is not None
     ]
-
-
-def _reasons(rows: Iterable[EstimateRow]) -> list[str]:
-    return caution_lines((row.metric, reason_text(row.reason)) for row in rows if row.point is None)
 
 
 def _causes(report: RoundReport) -> list[str]:

@@ -37,9 +37,10 @@ def unjudged_sentence(missing: int, size: int) -> str:
 
 def positive_in_form_sentence(judge: Judge, values: Mapping[str, int]) -> str:
     """Return the sentence that some values are no yes only because of how they are written."""
+    meaning = "no" if judge.negative is None else "no verdict"
     return (
         f"judge.column {judge.column!r} holds {listed(values)}, which differs from judge.positive "
-        f"only in case, blanks, punctuation or a code fence, and so counts as {_counts_as(judge)}; "
+        f"only in case, blanks, punctuation or a code fence, and so counts as {meaning}; "
         "is that intended? List it under judge.positive, or correct the column"
     )
 
@@ -53,10 +54,6 @@ def unlisted_verdicts_sentence(judge: Judge, values: Mapping[str, int]) -> str:
             "that an item with any other value has no verdict"
         )
     return f"{what}, which neither judge.positive nor judge.negative lists, so they are no verdict"
-
-
-def _counts_as(judge: Judge) -> str:
-    return "no" if judge.negative is None else "no verdict"
 
 
 def verdicts_text(sizes: Mapping[Verdict | None, int]) -> str:
