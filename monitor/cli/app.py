@@ -181,14 +181,9 @@ def main() -> None:
         if error.filename is None and error.errno not in _FULL:
             raise  # neither a place that was named nor a full disk: a fault of this program
         _drop_output()
-        _exit_for_path(error)
-
-
-def _exit_for_path(error: OSError) -> None:
-    """End for a file or folder that cannot be used; room on a disk may come back."""
-    where = error.filename or "standard output"
-    reason = (error.strerror or str(error)).lower()
-    _end(f"{where}: {reason}", EXIT_TRY_LATER if error.errno in _FULL else EXIT_CONFIG)
+        where = error.filename or "standard output"
+        reason = (error.strerror or str(error)).lower()
+        _end(f"{where}: {reason}", EXIT_TRY_LATER if error.errno in _FULL else EXIT_CONFIG)
 
 
 def _drop_output() -> None:

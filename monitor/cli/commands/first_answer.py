@@ -324,7 +324,7 @@ def _costs(costs: Costs, verdicts: str | None, *, has_scores: bool) -> Iterator[
             f"{each.labels:,}",
             span_text(timedelta(seconds=each.seconds)),
             *(
-                _fewer(saved, each.labels)
+                f"{saved:,}" if saved < each.labels else "no fewer"
                 for saved in (each.with_verdicts, each.with_flagged_labeled)
             ),
         ]
@@ -352,7 +352,3 @@ def _costs(costs: Costs, verdicts: str | None, *, has_scores: bool) -> Iterator[
             f"This trusts the scores, which no label has tested: {low:,} to {high:,} labels for "
             "+-5 points if they are wrong in common ways."
         )
-
-
-def _fewer(saved: int, labels: int) -> str:
-    return f"{saved:,}" if saved < labels else "no fewer"

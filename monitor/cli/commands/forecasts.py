@@ -87,7 +87,9 @@ def plan(
     """
     import monitor as functions
 
-    _refuse_plot(plot)
+    if plot is not None and plot.suffix.lower() != ".svg":
+        message = f"{plot} is no SVG file; end its name with .svg"
+        raise typer.BadParameter(message, param_hint="--plot")
     result = functions.plan(
         monitor,
         config=config,
@@ -107,12 +109,6 @@ def plan(
     )
     wrote = [] if plot is None else ["", f"wrote {result.plot().save(plot)}"]
     echo_answer(result, [*result.document(), *wrote], json=json)
-
-
-def _refuse_plot(plot: Path | None) -> None:
-    if plot is not None and plot.suffix.lower() != ".svg":
-        message = f"{plot} is no SVG file; end its name with .svg"
-        raise typer.BadParameter(message, param_hint="--plot")
 
 
 def simulate(

@@ -24,7 +24,6 @@ from monitor.domain.errors import InputRefused, MonitorError, gravest
 from monitor.presentation.numbers import plural
 
 if TYPE_CHECKING:
-    from monitor.domain.ports import Labeler
     from monitor.domain.report import AlertRow
     from monitor.domain.round import Round
     from monitor.rounds.context import MonitorContext
@@ -114,17 +113,15 @@ def _forgotten(application: Application, item: str, monitor: str | None) -> list
             application.database,
             round_,
             item,
-            [] if context is None else _labelers(context, round_),
+            []
+            if context is None
+            else [one.labeler for one in context.labelers_of(round_.settings)],
             application.clock,
             source=None if context is None else context.of_round(round_.settings).source,
         )
         for round_ in rounds
         for context in (contexts.get(round_.monitor),)
     ]
-
-
-def _labelers(context: MonitorContext, round_: Round) -> Sequence[Labeler]:
-    return [one.labeler for one in context.labelers_of(round_.settings)]
 
 
 def _forgotten_document(

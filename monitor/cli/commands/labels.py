@@ -287,7 +287,13 @@ def restate(
     from monitor.rounds.restating import restate as restated
 
     changes_labels = labels is not None or truth or without is not None
-    _refuse_wrong(reason, names=bool(numbers) or since is not None, changes=changes_labels)
+    refuse_text(reason, "--reason", "all who read the numbers")
+    if not (numbers or since is not None or changes_labels):
+        message = (
+            "name rounds, or the first of them with --from; only with --labels, --truth or "
+            "--without are they found by the answers that change"
+        )
+        raise typer.BadParameter(message, param_hint="ROUND")
     with opened(config) as application:
         context = application.context(only_monitor(application, monitor))
         request = RestateRequest(
@@ -310,16 +316,6 @@ def _read_corrected(path: Path, tasks: Mapping[str, Task]) -> Collected:
 
     available = "it is of no round that is to be restated"
     return read_labels(path, tasks, unknown_hint=available, follow=True)
-
-
-def _refuse_wrong(reason: str, *, names: bool, changes: bool) -> None:
-    refuse_text(reason, "--reason", "all who read the numbers")
-    if not (names or changes):
-        message = (
-            "name rounds, or the first of them with --from; only with --labels, --truth or "
-            "--without are they found by the answers that change"
-        )
-        raise typer.BadParameter(message, param_hint="ROUND")
 
 
 def _restated_json(outcome: RestateOutcome, dry_run: bool) -> dict[str, Any]:

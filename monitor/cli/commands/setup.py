@@ -92,13 +92,24 @@ def init(
     from monitor.config.column_guess import Chosen
     from monitor.config.template import first_config
 
-    _refuse_folder(config)
+    if config.exists():
+        message = f"{config} is there already; move it away or name another with --config"
+        raise InputRefused(message)
+    if not config.parent.is_dir():
+        message = f"--config {config}: there is no folder {config.parent}; create it first"
+        raise InputRefused(message)
     if predictions is None:
+        if experiment is None:
+            message = "name PREDICTIONS, or an experiment of MLflow by --experiment"
+            raise typer.BadParameter(message)
         unused = {"--id": id_, "--time": time, "--label": label, "--classes": classes}
-        _refuse_options(experiment, {**unused, "--table": table})
+        named = [name for name, value in {**unused, "--table": table}.items() if value is not None]
+        if named:
+            message = f"{', '.join(named)} is for tables; traces have paths (--predicted, --score)"
+            raise typer.BadParameter(message)
         flags = {"span": span, "predicted": predicted, "score": score, "positive": positive}
         flags["threshold"] = None if threshold is None else f"{threshold:g}"
-        _init_experiment(str(experiment), tracking_uri, flags, config, json=json)
+        _init_experiment(experiment, tracking_uri, flags, config, json=json)
         return
     if experiment or span:
         message = "PREDICTIONS and --experiment name two places of predictions; give one"
@@ -116,16 +127,6 @@ def init(
     with writing(config):
         config.write_text(first.text, encoding="utf-8")
     _echo_first(first, described, config, shlex.join(["pr-monitor", "check", *flag]), json=json)
-
-
-def _refuse_options(experiment: str | None, unused: Mapping[str, str | None]) -> None:
-    if experiment is None:
-        message = "name PREDICTIONS, or an experiment of MLflow by --experiment"
-        raise typer.BadParameter(message)
-    named = [name for name, value in unused.items() if value is not None]
-    if named:
-        message = f"{', '.join(named)} is for tables; traces have paths (--predicted, --score)"
-        raise typer.BadParameter(message)
 
 
 def _init_experiment(
@@ -249,15 +250,6 @@ def _echo_first(
         f"wrote {config}; read it, then run: {command}",
     ]
     echo_answer(values, document, json=json)
-
-
-def _refuse_folder(config: Path) -> None:
-    if config.exists():
-        message = f"{config} is there already; move it away or name another with --config"
-        raise InputRefused(message)
-    if not config.parent.is_dir():
-        message = f"--config {config}: there is no folder {config.parent}; create it first"
-        raise InputRefused(message)
 
 
 def _refuse_without_table(path: str, table: str | None) -> None:

@@ -56,10 +56,29 @@ def forecast_document(monitor: str, forecast: Forecast, drift: Drift) -> Iterato
     columns = 3 if forecast.drifted is None else 5
     yield Table(heads[:columns], [row[:columns] for row in _limit_rows(forecast)], right="13")
     yield ""
-    yield from _alarm_lines(forecast)
+    promised = forecast.rounds / forecast.every
+    for limit, count in _true_alarms(forecast).items():
+        yield (
+            f"without a drift: {limit} is broken, so alarms on it are true: {count:.2f} in "
+            f"{forecast.rounds} rounds, each ended at once"
+        )
+    yield (
+        f"without a drift: {_false_alarms(forecast):.2f} false alarms in {forecast.rounds} rounds; "
+        f"promised: at most {significant_text(promised)}"
+    )
+    if forecast.at_limits is not None:
+        yield f"with every metric exactly at its limit: {forecast.at_limits:.2f}"
+    if texts := smallest_drop_texts(forecast.smallest):
+        yield f"found within {WITHIN} rounds in 8 of 10 cases: {', '.join(texts)}"
     if forecast.after is not None:
         yield ""
-        yield from _drift_lines(forecast, forecast.after, _drift_text(drift))
+        terms = [
+            f"{metric} {'falls' if drop > 0 else 'rises'} by {abs(drop):g}"
+            for metric, drop in drift.drops.items()
+        ]
+        if not math.isclose(drift.prevalence, 1):
+            terms.insert(0, f"positives become {drift.prevalence:g} times as common")
+        yield from _drift_lines(forecast, forecast.after, " and ".join(terms))
 
 
 def _limit_rows(forecast: Forecast) -> Iterator[tuple[str, ...]]:
@@ -84,23 +103,6 @@ def _true_alarms(forecast: Forecast) -> dict[str, float]:
 
 def _false_alarms(forecast: Forecast) -> float:
     return sum(forecast.quiet) - sum(_true_alarms(forecast).values())
-
-
-def _alarm_lines(forecast: Forecast) -> Iterator[str]:
-    promised = forecast.rounds / forecast.every
-    for limit, count in _true_alarms(forecast).items():
-        yield (
-            f"without a drift: {limit} is broken, so alarms on it are true: {count:.2f} in "
-            f"{forecast.rounds} rounds, each ended at once"
-        )
-    yield (
-        f"without a drift: {_false_alarms(forecast):.2f} false alarms in {forecast.rounds} rounds; "
-        f"promised: at most {significant_text(promised)}"
-    )
-    if forecast.at_limits is not None:
-        yield f"with every metric exactly at its limit: {forecast.at_limits:.2f}"
-    if texts := smallest_drop_texts(forecast.smallest):
-        yield f"found within {WITHIN} rounds in 8 of 10 cases: {', '.join(texts)}"
 
 
 def _drift_lines(forecast: Forecast, after: Detection, text: str) -> Iterator[str]:
@@ -140,16 +142,6 @@ def _tail(after: Detection) -> str:
 def _percent(share: float) -> str:
     """Describe a share, never 100 % of what is less."""
     return "100 %" if share >= 1 else f"{100 * min(share, 0.999):.1f} %"
-
-
-def _drift_text(drift: Drift) -> str:
-    terms = [
-        f"{metric} {'falls' if drop > 0 else 'rises'} by {abs(drop):g}"
-        for metric, drop in drift.drops.items()
-    ]
-    if not math.isclose(drift.prevalence, 1):
-        terms.insert(0, f"positives become {drift.prevalence:g} times as common")
-    return " and ".join(terms)
 
 
 def _value(scenario: Scenario, metric: str) -> str:

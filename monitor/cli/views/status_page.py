@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from monitor.domain.alerting import StoredAlert
     from monitor.domain.class_report import ClassOverview
     from monitor.hooks.context import Link
-    from monitor.presentation.limit_comparisons import LimitComparison
     from monitor.rounds.opening.removed_monitors import RemovedMonitor
     from monitor.rounds.status import Overview
 
@@ -49,7 +48,16 @@ def status_json(
     return {
         "monitors": [overview_json(monitor) for monitor in monitors],
         "classes": blocks,
-        "left_behind": [removed_monitor_json(monitor) for monitor in removed_monitors],
+        "left_behind": [
+            {
+                "monitor": monitor.monitor,
+                "alerts": [alert_json(alert) for alert in monitor.alerts],
+                "open_rounds": monitor.open_rounds,
+                "alerts_end_at": monitor.ends_at if monitor.alerts else None,
+                "sentence": monitor.sentence,
+            }
+            for monitor in removed_monitors
+        ],
         "false_alarms_a_year": sum(config.false_alarms_a_year().values()),
     }
 
@@ -81,7 +89,15 @@ def overview_json(overview: Overview) -> dict[str, Any]:
     return values | {
         "alerts": [_open_alert_json(alert, overview) for alert in overview.alerts],
         "headline": overview.headline,
-        "limits": [_limit_json(limit) for limit in overview.limits],
+        "limits": [
+            {
+                **dump(limit.evidence),
+                "comparison": limit.state,
+                "estimate": limit.estimate,
+                "sentence": limit_line(limit),
+            }
+            for limit in overview.limits
+        ],
         "waiting": [
             dump(effect) | {"sentence": waiting_sentence(effect)} for effect in overview.waiting
         ],
@@ -102,17 +118,6 @@ def alert_json(alert: StoredAlert) -> dict[str, Any]:
     result = dump(alert)
     del result["fired_round_id"], result["fired_slot"]  # `fired_in_round` says it
     return {**result, "window": [alert.window.start, alert.window.end]}
-
-
-def removed_monitor_json(removed: RemovedMonitor) -> dict[str, Any]:
-    """Return, for programs, what remains of a monitor that the config does not have."""
-    return {
-        "monitor": removed.monitor,
-        "alerts": [alert_json(alert) for alert in removed.alerts],
-        "open_rounds": removed.open_rounds,
-        "alerts_end_at": removed.ends_at if removed.alerts else None,
-        "sentence": removed.sentence,
-    }
 
 
 def with_links(overview: Overview, link: Link) -> Overview:
@@ -136,15 +141,6 @@ def overview_lines(overview: Overview) -> Iterator[str]:
         next_round_line(overview.next_slot),
     ]
     yield from (f"  {line}" for line in lines)
-
-
-def _limit_json(limit: LimitComparison) -> dict[str, Any]:
-    return {
-        **dump(limit.evidence),
-        "comparison": limit.state,
-        "estimate": limit.estimate,
-        "sentence": limit_line(limit),
-    }
 
 
 def _last_estimate(overview: Overview) -> Iterator[str]:
