@@ -177,14 +177,10 @@ def _context(
         runs=runs,
         aliases=aliases,
         labelers=partial(_labelers, monitor, today, make),
-        as_opened=partial(_as_opened, config, monitor),
+        as_opened=lambda settings: opened_source(settings, monitor.source, config.folder),
         class_monitors=config.class_monitors(monitor),
         settled=SettledWindows() if monitor.block is None else settled[monitor.block.name],
     )
-
-
-def _as_opened(config: Config, monitor: MonitorConfig, settings: RoundSettings) -> Source:
-    return opened_source(settings, monitor.source, config.folder)
 
 
 def _labelers(

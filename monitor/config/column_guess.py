@@ -184,10 +184,8 @@ class ColumnGuess:
             for name, values in texts.items()
             if values and any(_all_parse(each, values) for each in _TIME_FORMATS)
         ]
-        return written[0] if len(written) == 1 and not self._has_times() else None
-
-    def _has_times(self) -> bool:
-        return any(_is_of(_TIMES, kind) for kind in self.types.values())
+        has_times = any(_is_of(_TIMES, kind) for kind in self.types.values())
+        return written[0] if len(written) == 1 and not has_times else None
 
     def _find_time(self) -> None:
         times = [name for name, kind in self.types.items() if _is_of(_TIMES, kind)]

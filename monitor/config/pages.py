@@ -49,19 +49,15 @@ def parse_address(text: str) -> Address:
         message = f"there is no port {port}; it lies between 1 and {_HIGHEST_PORT}"
         raise SettingRefused(setting="listen", why=message)
     if host != "localhost":
-        _refuse_names(host)
+        try:
+            ipaddress.ip_address(host)
+        except ValueError:
+            message = (
+                f"{host!r} is not an IP address of this machine; write 127.0.0.1, [::1] or, where "
+                "other machines are let in, 0.0.0.0"
+            )
+            raise SettingRefused(setting="listen", why=message) from None
     return Address(host, port)
-
-
-def _refuse_names(host: str) -> None:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        message = (
-            f"{host!r} is not an IP address of this machine; write 127.0.0.1, [::1] or, where "
-            "other machines are let in, 0.0.0.0"
-        )
-        raise SettingRefused(setting="listen", why=message) from None
 
 
 class WebSettings(Settings):

@@ -247,7 +247,16 @@ def png(image: Pixels) -> bytes:
     """Draw an image as a PNG."""
     ink = np.pad(image / INK, _MARGIN)
     across = _enlarging(len(ink))
-    return _encoded(across @ ink @ across.T)
+    lightness = 1 / (1 + np.exp(_SHARPNESS * (across @ ink @ across.T - _EDGE)))
+    shades = np.round(255 * lightness).astype(np.uint8)
+    height, width = shades.shape
+    lines = np.hstack([np.zeros((height, 1), np.uint8), shades]).tobytes()  # 0: no filter
+    header = struct.pack(">2I5B", width, height, 8, 0, 0, 0, 0)  # eight bits of gray
+    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(lines)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        for name, data in parts
+    )
 
 
 @cache
@@ -258,16 +267,3 @@ def _enlarging(small: int) -> Values:
     weights: Values = np.clip(1 - distance, 0, None)
     weights /= weights.sum(axis=1, keepdims=True)
     return weights
-
-
-def _encoded(ink: Values) -> bytes:
-    lightness = 1 / (1 + np.exp(_SHARPNESS * (ink - _EDGE)))
-    shades = np.round(255 * lightness).astype(np.uint8)
-    height, width = shades.shape
-    lines = np.hstack([np.zeros((height, 1), np.uint8), shades]).tobytes()  # 0: no filter
-    header = struct.pack(">2I5B", width, height, 8, 0, 0, 0, 0)  # eight bits of gray
-    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(lines)), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
-        for name, data in parts
-    )

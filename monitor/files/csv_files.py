@@ -74,7 +74,12 @@ def separator_of(path: str) -> str:
 
 def _header(path: str) -> tuple[str, tuple[str, ...]]:
     name = Path(path).name
-    _check_format(path)
+    with Path(path).open("rb") as stream:
+        start = stream.read(4)
+    for magic, what in _OTHER_FORMATS.items():
+        if start.startswith(magic) and not (magic == b"\x1f\x8b" and _is_zipped(path)):
+            message = f"{name} cannot be read as CSV: it is {what}"
+            raise BrokenFile(message)
     try:
         rows = _first_rows(path)
     except UnicodeDecodeError as error:
@@ -92,16 +97,6 @@ def _header(path: str) -> tuple[str, tuple[str, ...]]:
         )
         raise BrokenFile(message)
     return separator, header
-
-
-def _check_format(path: str) -> None:
-    """Refuse a file that begins as another format does."""
-    with Path(path).open("rb") as stream:
-        start = stream.read(4)
-    for magic, what in _OTHER_FORMATS.items():
-        if start.startswith(magic) and not (magic == b"\x1f\x8b" and _is_zipped(path)):
-            message = f"{Path(path).name} cannot be read as CSV: it is {what}"
-            raise BrokenFile(message)
 
 
 def _is_zipped(path: str) -> bool:

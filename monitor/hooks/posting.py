@@ -80,7 +80,7 @@ def post(receiver: Receiver, headers: Mapping[str, str], body: str) -> int:
             lasting=not passes,
             retry_after=answer.retry_after if passes else None,
         )
-    if _is_page(answer.text):
+    if _PAGE.match(_COMMENT.sub("", answer.text)) is not None:
         reason = (
             f"it answered {answer.status} with a web page, as a sign-in proxy does; "
             "check that url points to the receiver itself, and that this machine can reach it"
@@ -182,15 +182,6 @@ def _refusal(status: int) -> str:
     if status in {404, 410}:
         return f"it answered {status}, so nothing listens at that path any more; check url"
     return f"it answered {status}"
-
-
-def _is_page(text: str) -> bool:
-    """Whether an answer is a page for people.
-
-    >>> _is_page("<!DOCTYPE html><title>Sign in</title>"), _is_page("ok"), _is_page("<b>thanks</b>")
-    (True, False, False)
-    """
-    return _PAGE.match(_COMMENT.sub("", text)) is not None
 
 
 def _denial_in(text: str) -> str | None:

@@ -46,11 +46,6 @@ class FileStamp(NamedTuple):
     links: int = 0
     kind: int = 0
 
-    @property
-    def is_link(self) -> bool:
-        """Whether the file has its content elsewhere too: a link, or a second name of a file."""
-        return stat.S_ISLNK(self.kind) or (stat.S_ISREG(self.kind) and self.links > 1)
-
     def age(self) -> float:
         """Seconds since the file changed, by the clock of this machine."""
         return time.time() - self.changed / 1e9
@@ -166,7 +161,7 @@ class FolderScan:
 
     def _take(self, path: Path, stamp: FileStamp) -> None:
         name = printable(path.name)
-        if stamp.is_link:
+        if stat.S_ISLNK(stamp.kind) or (stat.S_ISREG(stamp.kind) and stamp.links > 1):
             what = "is a link or has a second name elsewhere, so it is not read; put a copy there"
             self._refuse(path, stamp, f"{name} {what}")
         elif self.earlier.get(path) != stamp:

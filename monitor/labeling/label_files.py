@@ -297,7 +297,12 @@ class _FileRows:
                 "itself? Copy the row as it was exported"
             )
         if event.at is not None and event.at > self.now + CLOCK_TOLERANCE:
-            return _future_reason(event.at, self.now)
+            return (
+                f"{LABELED_AT} {event.at.isoformat()} lies in the future: it is "
+                f"{minute_text(self.now)} UTC now, and {CLOCK_TOLERANCE.seconds // 60} minutes "
+                "more are allowed for clock differences. Correct it, or leave it empty: then the "
+                "time of import counts"
+            )
         return None
 
     def _no_task_exists(self, unknown: Sequence[str]) -> str:
@@ -340,14 +345,6 @@ _SORTED_ANSWERS = (
     "answers sorted by itself? They may belong to other items, so nothing of the file is taken. "
     "Undo the sorting; if the answers are right, sort whole rows by the column task and save again"
 )
-
-
-def _future_reason(at: datetime, now: datetime) -> str:
-    return (
-        f"{LABELED_AT} {at.isoformat()} lies in the future: it is {minute_text(now)} UTC now, and "
-        f"{CLOCK_TOLERANCE.seconds // 60} minutes more are allowed for clock differences. "
-        "Correct it, or leave it empty: then the time of import counts"
-    )
 
 
 def _twice_reason(first: dict[tuple[object, ...], _AnsweredRow], row: _AnsweredRow) -> str | None:

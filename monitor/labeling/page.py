@@ -104,7 +104,8 @@ class PageLabeler:
         """
         with self._database.read() as connection:
             answer = _statements_of(connection, sorted(tasks))
-        marker = _marker(answer)
+        names = "\n".join(f"{one.task_key} {one.annotator} {one.revision}" for one in answer)
+        marker = hashlib.sha256(names.encode(errors="surrogatepass")).hexdigest()
         if marker == cursor:
             return Collected(cursor=cursor, was_read=False)
         return Collected(tuple(map(_event, answer)), cursor=marker)
@@ -149,11 +150,6 @@ def _statements_of(connection: Connection, keys: Sequence[str]) -> list[PageStat
             answer = None if shared.answer is None else answer_for(shared.answer, share.place)
             statements.append(shared._replace(task_key=share.task_key, answer=answer))
     return statements
-
-
-def _marker(page_statements: Sequence[PageStatement]) -> str:
-    names = "\n".join(f"{one.task_key} {one.annotator} {one.revision}" for one in page_statements)
-    return hashlib.sha256(names.encode(errors="surrogatepass")).hexdigest()
 
 
 def _event(statement: PageStatement) -> LabelEvent:

@@ -169,7 +169,7 @@ def _gain(curves: GainCurvesRow, operating: Operating, box: Box) -> list[str]:
     gain = curves.gain
     short = CurveRow(**{name: _shortfall(values) for name, values in gain.model_dump().items()})
     across, up = (
-        Log(1, max(lowest, _LEAST_AXIS), _gain_label)
+        Log(1, max(lowest, _LEAST_AXIS), lambda shortfall: f"{1 - shortfall:.6g}")
         for lowest in (short.x[-1], min(min(short.point) / 3, 0.1))
     )
     panel = Panel(box, across, up)
@@ -179,10 +179,6 @@ def _gain(curves: GainCurvesRow, operating: Operating, box: Box) -> list[str]:
     panel.names("recall gain", "precision gain")
     x, y = (_turned(operating.rates[metric]) for metric in ("recall_gain", "precision_gain"))
     return _with_operating(panel, operating, "precision-recall-gain", x, y)
-
-
-def _gain_label(shortfall: float) -> str:
-    return f"{1 - shortfall:.6g}"
 
 
 def _shortfall(values: list[float]) -> list[float]:

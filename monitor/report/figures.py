@@ -128,7 +128,12 @@ def timeline_svg(report: RoundReport) -> bytes:
     for panel in panels.values():
         shapes += _restated_marks(panel, points)
     title = f"{report.monitor}: precision and recall up to round {report.round}"
-    footnote = _footnote(report)
+    facts = [holds_for_text(report)]
+    if report.version > 1:
+        facts.append(f"version {report.version}")
+    if len(report.timeline) > _MOST_ROUNDS:
+        facts.append(f"newest {_MOST_ROUNDS} of {len(report.timeline)} rounds")
+    footnote = " · ".join(facts)
     shapes += [
         *legend.row(_keys(report, points), (8, 42)),
         text_at((8, 22), title, 13, bold=True, room=_SIZE[0] - 16),
@@ -249,12 +254,3 @@ def _keys(report: RoundReport, points: Sequence[TimelinePoint]) -> list[Key]:
         Key("restated", _RESTATED, "restated"): any(point.restated for point in points),
     }
     return [key for key, is_there in keys.items() if is_there]
-
-
-def _footnote(report: RoundReport) -> str:
-    facts = [holds_for_text(report)]
-    if report.version > 1:
-        facts.append(f"version {report.version}")
-    if len(report.timeline) > _MOST_ROUNDS:
-        facts.append(f"newest {_MOST_ROUNDS} of {len(report.timeline)} rounds")
-    return " · ".join(facts)

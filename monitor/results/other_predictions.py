@@ -37,7 +37,14 @@ def read_others(
     ids: Of the labeled items; the file must have each of them once.
     columns: Of these, either ``score`` or ``predicted`` is read.
     """
-    _check_kind(file)
+    try:
+        kind = kind_of([str(file)])
+    except ValueError as error:
+        message = f"other predictions: {error}"
+        raise InputRefused(message) from error
+    if kind == "duckdb":
+        message = f"other predictions: {file} is a DuckDB file; give Parquet or CSV"
+        raise InputRefused(message)
     files = DataFiles((str(file),), Path.cwd(), refused=InputRefused)
     with opened(files) as table:
         id_column = columns.id or ""
@@ -60,17 +67,6 @@ def read_others(
     scores = [float(number) for *_, number in decisions if number is not None]
     refuse_percent(f"{file}: column {columns.score_name!r} (--score)", scores, threshold)
     return Others({str(key): bool(up) for key, up, _ in decisions}, int(rows), int(flagged))
-
-
-def _check_kind(file: Path) -> None:
-    try:
-        kind = kind_of([str(file)])
-    except ValueError as error:
-        message = f"other predictions: {error}"
-        raise InputRefused(message) from error
-    if kind == "duckdb":
-        message = f"other predictions: {file} is a DuckDB file; give Parquet or CSV"
-        raise InputRefused(message)
 
 
 def _decision_sql(

@@ -179,7 +179,10 @@ def serve(
     log.info("serving", monitors=len(application.monitors), web=web and str(web.address))
     while (reason := _next_request(requests, scheduler, application)) == signals.RELOAD:
         work.running.reload()
-    _log_stopping(reason)
+    if isinstance(reason, MonitorError):
+        log.error("stopping: finishing the step in flight", reason=str(reason))
+    else:
+        log.info("stopping: finishing the step in flight", signal=signal.Signals(reason).name)
     unfinished = _abandoned_after(grace, work, scheduler)
     for server in servers:
         server.stop()
@@ -383,13 +386,6 @@ def _abandoned_after(
     if not waiting.is_alive():
         return []
     return work.running.heartbeat.steps() or ["a delivery"]
-
-
-def _log_stopping(reason: int | MonitorError) -> None:
-    if isinstance(reason, MonitorError):
-        log.error("stopping: finishing the step in flight", reason=str(reason))
-    else:
-        log.info("stopping: finishing the step in flight", signal=signal.Signals(reason).name)
 
 
 def _abandon(steps: list[str], reason: int | MonitorError) -> None:

@@ -125,11 +125,6 @@ class PagesInMlflow:
         except MonitorError as error:
             log.error("the pages in MLflow cannot be shown", reason=str(error))  # noqa: TRY400
             return PlainTextResponse(_NO_CONFIG, HTTPStatus.SERVICE_UNAVAILABLE), ()
-        return await self._readable(scope, page, application)
-
-    async def _readable(
-        self, scope: Any, page: str, application: Application
-    ) -> tuple[Response | None, Collection[str]]:
         names = application.names
         needed = [name for name in names if page.startswith(f"/monitors/{name}")] or names
         if page.startswith("/static/"):

@@ -64,7 +64,9 @@ class MlflowProcess:
 
         beat: Called at every sign of life.
         """
-        if not _is_due(application) or (process := self._started()) is None:
+        with application.database.read() as connection:
+            heads = effect_store.heads(connection, application.clock())
+        if not any(head.sink == MLFLOW for head in heads) or (process := self._started()) is None:
             return
         answer = process.stdout
         assert answer is not None  # noqa: S101  it is a pipe
@@ -115,12 +117,6 @@ class MlflowProcess:
         with self._lock:
             if self._task is not None:
                 print(json.dumps(task), file=self._task, flush=True)
-
-
-def _is_due(application: Application) -> bool:
-    with application.database.read() as connection:
-        heads = effect_store.heads(connection, application.clock())
-    return any(head.sink == MLFLOW for head in heads)
 
 
 def _log(line: str) -> str | None:

@@ -145,7 +145,13 @@ class Query(RowQuery):
             parts["value"] = func.coalesce(parts["value"], "")
             parts["t"] = case((self.times.of_calendar(self._t), self._t))
         if timed and self.reads_times:
-            parts["style"] = self._time_style()
+            is_readable = self._t.is_not(None)
+            parts["style"] = case(
+                (is_readable & self._names_no_zone(), literal_column(f"'{NAIVE}'")),
+                (is_readable, literal_column(f"'{AWARE}'")),
+                (self._untimed_code() == code_of(buckets.TIME_MISSING), null()),
+                else_=literal_column(f"'{UNREADABLE}'"),
+            )
         labeled = (part.label(name) for name, part in parts.items())
         chosen = [] if ids is None else [self._may_be_padded(ids)]
         rows = self._from(*labeled).where(*chosen).subquery()
@@ -155,15 +161,6 @@ class Query(RowQuery):
         result = select(rows.c.id, rows.c.value, newest, style)
         result = result.where(rows.c.value.is_not(None))
         return result.group_by(rows.c.id, rows.c.value, *styles)
-
-    def _time_style(self) -> ColumnElement[Any]:
-        is_readable = self._t.is_not(None)
-        return case(
-            (is_readable & self._names_no_zone(), literal_column(f"'{NAIVE}'")),
-            (is_readable, literal_column(f"'{AWARE}'")),
-            (self._untimed_code() == code_of(buckets.TIME_MISSING), null()),
-            else_=literal_column(f"'{UNREADABLE}'"),
-        )
 
     def values(self, name: str) -> Select[Any]:
         """Count the rows of each value of a column."""

@@ -131,7 +131,13 @@ class TableTruths:
         """Select the values of all items beside what is read: id, value, known, style."""
         query = self._query(reading)
         timed = self._columns.time is not None
-        return query, named_truth(query.truths(self._columns.value, None, timed=timed), query)
+        item_id, value, known, style = (
+            query.truths(self._columns.value, None, timed=timed).subquery().c
+        )
+        bare = query.table.dialect.bare
+        key = written(bare, item_id) if bare else item_id
+        labeled = {"id": key, "value": value, "known": known, "style": style}
+        return query, select(*(column.label(name) for name, column in labeled.items())).subquery()
 
     def _rows_of(self, reading: Reading, query: Query, ids: set[str]) -> list[tuple[Any, ...]]:
         stored = query.stored(ids)
@@ -159,15 +165,6 @@ class TableTruths:
         if columns.time is not None:
             times = table.times(source.settings, "labeling.time")
         return source.query_of(table, times or local_times("UTC"), ())
-
-
-def named_truth(truths: Select[Any], query: Query) -> Subquery:
-    """Select what `Query.truths` does by names: id without blanks, value, known, style."""
-    item_id, value, known, style = truths.subquery().c
-    bare = query.table.dialect.bare
-    key = written(bare, item_id) if bare else item_id
-    labeled = {"id": key, "value": value, "known": known, "style": style}
-    return select(*(column.label(name) for name, column in labeled.items())).subquery()
 
 
 def joined_items(
@@ -198,7 +195,12 @@ def joined_items(
         truths = [TruthRow(label, 0)] if label else []
         yield JoinedItems(bucket, tuple(segments), truths, int(count))
     if has_several:
-        yield from _of_each(reading.connection.execute(several), rows_of)
+        by_item = defaultdict[tuple[Any, ...], list[Row]](list)
+        for item, bucket, value, at, style, *segments in reading.connection.execute(several):
+            by_item[item, bucket, *segments].append((value.strip(BLANKS), at, style))
+        for (_, bucket, *segments), of_item in by_item.items():
+            truths = rows_of(sorted(of_item, key=str))
+            yield JoinedItems(bucket, tuple(segments), truths, 1)
 
 
 def joins(
@@ -266,14 +268,3 @@ def _several(query: Query, items: Subquery, of_item: Subquery, truth: FromClause
     segments = [items.c[name] for name in query.segments]
     chosen = select(*(column for some in columns for column in some), *segments)
     return chosen.select_from(joined).where(of_item.c.values_of > code_of(1))
-
-
-def _of_each(
-    rows: Iterable[Sequence[Any]], rows_of: Callable[[Iterable[Row]], list[TruthRow]]
-) -> Iterator[JoinedItems]:
-    by_item = defaultdict[tuple[Any, ...], list[Row]](list)
-    for item, bucket, value, at, style, *segments in rows:
-        by_item[item, bucket, *segments].append((value.strip(BLANKS), at, style))
-    for (_, bucket, *segments), of_item in by_item.items():
-        truths = rows_of(sorted(of_item, key=str))
-        yield JoinedItems(bucket, tuple(segments), truths, 1)

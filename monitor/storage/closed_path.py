@@ -28,17 +28,13 @@ def closed_path(store: Path) -> ClosedPath | None:
     files = (store.with_name(f"{store.name}{end}") for end in ("", "-wal", "-shm"))
     for path in (store.parent, *files):
         try:
-            _try(path, is_folder=path == store.parent)
+            if path == store.parent:
+                TemporaryFile(dir=path).close()
+            elif path.exists():
+                os.close(os.open(path, os.O_RDWR))
         except OSError as error:
             return None if error.errno in _PASSING else _closed(path, error)
     return None
-
-
-def _try(path: Path, *, is_folder: bool) -> None:
-    if is_folder:
-        TemporaryFile(dir=path).close()
-    elif path.exists():
-        os.close(os.open(path, os.O_RDWR))
 
 
 def _closed(path: Path, error: OSError) -> ClosedPath:

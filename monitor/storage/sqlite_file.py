@@ -28,7 +28,14 @@ def back_up(database: Database, target: Path, *, replace: bool = False) -> int:
     try:
         unfinished.unlink(missing_ok=True)
         unfinished.touch(mode=PRIVATE)  # SQLite's own file could be read by all while it grows
-        _copy(database, unfinished)
+        try:
+            with closing(sqlite3.connect(path_of(database), timeout=30)) as connection:
+                connection.execute("vacuum into ?", (str(unfinished),))
+        except sqlite3.Error as error:
+            message = (
+                f"the store {database.shown} cannot be copied now: {error}; nothing was written"
+            )
+            raise StoreUnavailable(message) from error
         _check(unfinished)
         # The file before its name, then the folder, which holds the name: after a power cut the
         # name stands for the old copy or for the whole new one.
@@ -72,15 +79,6 @@ def _refuse(database: Database, target: Path, *, replace: bool) -> None:
     if not target.parent.is_dir():
         message = f"there is no folder {target.parent}; create it first"
         raise InputRefused(message)
-
-
-def _copy(database: Database, target: Path) -> None:
-    try:
-        with closing(sqlite3.connect(path_of(database), timeout=30)) as connection:
-            connection.execute("vacuum into ?", (str(target),))
-    except sqlite3.Error as error:
-        message = f"the store {database.shown} cannot be copied now: {error}; nothing was written"
-        raise StoreUnavailable(message) from error
 
 
 def _check(copy: Path) -> None:

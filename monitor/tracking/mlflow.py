@@ -257,10 +257,13 @@ class MlflowHandler:
         """Let the pages of the monitor's experiment begin with how it stands."""
         monitor_experiment = self._experiment(client, f"{self._prefix}/{report.monitor}")
         rounds = view_path(monitor_experiment.id, key_of(ROUNDS, monitor_views()), charts=False)
+        chart_tags = charts_of(report.monitor)
+        is_offered = all(has_room(fleet, tag) for tag in chart_tags)
+        name, views = (report.monitor, chart_tags) if is_offered else (CHARTS, fleet_views())
         links = (
             f"[Last round]({round_path(monitor_experiment.id, report.round_key)})",
             f"[Rounds]({rounds})",
-            f"[Charts]({_charts_path(fleet, report.monitor)})",
+            f"[Charts]({view_path(fleet.id, key_of(name, views), charts=True)})",
         )
         run = self._run_of(client, monitor_experiment, report)
         page = [f"[Report]({report_path(monitor_experiment.id, run)})"] if run else []
@@ -302,13 +305,6 @@ class MlflowHandler:
             return self._runs[report.round_key]
         run = find(client, monitor_experiment.id, RunKey(ROUND_KEY, report.round_key))
         return None if run is None else str(run.info.run_id)
-
-
-def _charts_path(fleet: TrackedExperiment, monitor: str) -> str:
-    chart_tags = charts_of(monitor)
-    is_offered = all(has_room(fleet, tag) for tag in chart_tags)
-    name, views = (monitor, chart_tags) if is_offered else (CHARTS, fleet_views())
-    return view_path(fleet.id, key_of(name, views), charts=True)
 
 
 def _pages(uri: str) -> str:

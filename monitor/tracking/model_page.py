@@ -139,7 +139,9 @@ def write_tags(client: MlflowClient, version: ModelVersion, report: RoundReport,
     tags: Mapping[str, str] = version.tags
     if _write(client, version, tags, _tags(f"monitor.{report.monitor}", _state(report, link))):
         tags = client.get_model_version(version.name, str(version.version)).tags  # others write
-    name, gravest = _gravest_of(_stands_of(tags))
+    by_name = sorted(_stands_of(tags).items())
+    newest_first = sorted(by_name, key=lambda one: one[1].get("date", ""), reverse=True)
+    name, gravest = min(newest_first, key=lambda one: _grade(one[1]["status"]))
     blank = dict.fromkeys(_ESTIMATES, NOT_ESTIMABLE)  # the plain ones may be another monitor's
     _write(client, version, tags, {_NAME: name, **_tags("monitor", {**blank, **gravest})})
 
@@ -154,12 +156,6 @@ def _stands_of(tags: Mapping[str, str]) -> dict[str, dict[str, str]]:
         if parts := _OF_ONE.fullmatch(key):
             result.setdefault(parts["name"], {})[parts["field"]] = value
     return {name: state for name, state in result.items() if "status" in state}
-
-
-def _gravest_of(stands: Mapping[str, ModelState]) -> tuple[str, ModelState]:
-    by_name = sorted(stands.items())
-    newest_first = sorted(by_name, key=lambda one: one[1].get("date", ""), reverse=True)
-    return min(newest_first, key=lambda one: _grade(one[1]["status"]))
 
 
 def _grade(status: str) -> int:

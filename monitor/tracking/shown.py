@@ -140,7 +140,8 @@ class MlflowRuns:
         self, store_id: str, monitor: str, page: str, *, newest: bool = False
     ) -> tuple[list[ShownRun], str | None]:
         """Read some runs and where to go on; each page has the time of a delivery."""
-        if not self._is_there():
+        path = sqlite_path(self._uri)
+        if path is not None and not path.is_file():  # looking into it would make one
             return [], None
         name = f"{self._prefix}/{monitor}"
         begin = f"{store_id}/{monitor}/"
@@ -149,11 +150,6 @@ class MlflowRuns:
         token = getattr(match, "token", None)
         runs = [run for run in match if run.data.tags.get(ROUND_KEY, "").startswith(begin)]
         return [_shown(run, begin, self._uri) for run in runs], token or None
-
-    def _is_there(self) -> bool:
-        """Whether there is an MLflow to ask: looking into a SQLite file would make one."""
-        path = sqlite_path(self._uri)
-        return path is None or path.is_file()
 
 
 def _search(client: MlflowClient, name: str, begin: str, page: str, *, newest: bool) -> list[Run]:

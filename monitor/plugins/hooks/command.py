@@ -55,7 +55,10 @@ class CommandHandler:
             code = self._run(text, errors)
             if code == 0:
                 return "exit code 0"
-            raise self._failure(code, _tail(errors))
+            size = errors.seek(0, os.SEEK_END)
+            errors.seek(max(0, size - 4 * _TAIL))
+            text = clean(errors.read().decode(errors="replace"), 40 * _TAIL)  # an escape takes six
+            raise self._failure(code, text[-_TAIL:])
 
     def usable(self) -> str:
         """Find the program, without running it."""
@@ -86,13 +89,6 @@ class CommandHandler:
         message += f": {tail}" if tail else ""
         lasting = code in {DATA_REFUSED, _CONFIG}
         return DeliveryFailed(message, sink_down=code == TRY_LATER, lasting=lasting)
-
-
-def _tail(output: IO[bytes]) -> str:
-    size = output.seek(0, os.SEEK_END)
-    output.seek(max(0, size - 4 * _TAIL))
-    text = clean(output.read().decode(errors="replace"), 40 * _TAIL)  # an escape takes six
-    return text[-_TAIL:]
 
 
 ADAPTER = Adapter(CommandSettings, CommandHandler)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from monitor.domain.adapters import Adapter, LabelerSite
 from monitor.domain.errors import SettingRefused
-from monitor.domain.ports import Labeler, Source
+from monitor.domain.ports import Labeler
 from monitor.plugins.mlflow_review.settings import ReviewSettings
 
 
@@ -16,18 +16,14 @@ def _make(settings: ReviewSettings, site: LabelerSite) -> Labeler:
     parts = settings, site.clock, site.store, site.tracking_uri
     if settings.on == "copies":
         return MlflowReviewLabeler(*parts, site.experiment)
-    return TraceQueueLabeler(*parts, _traced_experiment(site.source))
-
-
-def _traced_experiment(source: Source) -> str:
-    traced = getattr(source, "settings", None)
+    traced = getattr(site.source, "settings", None)
     if getattr(traced, "kind", "") != "mlflow_traces":
         why = "on: traces needs predictions that are traces (source.kind: mlflow_traces)"
         raise SettingRefused(setting="on", why=why)
     if getattr(traced, "span", None) is not None:
         why = "a review queue holds whole traces; remove source.span, or on: traces"
         raise SettingRefused(setting="on", why=why)
-    return str(getattr(traced, "experiment", ""))
+    return TraceQueueLabeler(*parts, str(getattr(traced, "experiment", "")))
 
 
 ADAPTER = Adapter(ReviewSettings, _make)

@@ -160,23 +160,20 @@ class TraceReader:
 
     def _experiment(self, client: MlflowClient) -> str:
         if time.monotonic() > self._id_read_at + _FRESH:
-            self._experiment_id, self._id_read_at = self._read_id(client), time.monotonic()
+            experiment = client.get_experiment_by_name(self.experiment)
+            if experiment is None:
+                experiments = client.search_experiments(max_results=_MOST_EXPERIMENTS)
+                names = [each.name for each in experiments]
+                message = (
+                    f"{self.location} does not exist; correct source.experiment. There are "
+                    f"{there_are(names, self.experiment)}"
+                )
+                raise SourceRefused(message, is_public=True)
+            if experiment.lifecycle_stage != "active":
+                message = f"{self.location} was deleted; restore it, or correct source.experiment"
+                raise SourceRefused(message, is_public=True)
+            self._experiment_id, self._id_read_at = str(experiment.experiment_id), time.monotonic()
         return self._experiment_id
-
-    def _read_id(self, client: MlflowClient) -> str:
-        experiment = client.get_experiment_by_name(self.experiment)
-        if experiment is None:
-            experiments = client.search_experiments(max_results=_MOST_EXPERIMENTS)
-            names = [each.name for each in experiments]
-            message = (
-                f"{self.location} does not exist; correct source.experiment. There are "
-                f"{there_are(names, self.experiment)}"
-            )
-            raise SourceRefused(message, is_public=True)
-        if experiment.lifecycle_stage != "active":
-            message = f"{self.location} was deleted; restore it, or correct source.experiment"
-            raise SourceRefused(message, is_public=True)
-        return str(experiment.experiment_id)
 
     @contextmanager
     def _client(self) -> Iterator[MlflowClient]:

@@ -175,7 +175,10 @@ def _check_times(reader: Any, paths: Sequence[str]) -> None:
         reader.parquet(*paths)
     except Exception as error:  # noqa: BLE001  Spark's or py4j's, by how Spark is reached
         # Numbers of several widths cannot be merged either, and are read as they should be.
-        if not (both := _of_both_kinds(str(error))):
+        kinds: dict[str, set[str]] = {}
+        for name, kind in _TIME.findall(str(error)):
+            kinds.setdefault(name.strip(), set()).add(kind)
+        if not (both := [name for name, kinds_of in kinds.items() if len(kinds_of) > 1]):
             return
         message = (
             f"Spark's {', '.join(paths)}: some files have times with a zone in column {both[0]!r} "
@@ -183,14 +186,6 @@ def _check_times(reader: Any, paths: Sequence[str]) -> None:
             "write all of them with a zone"
         )
         raise SourceRefused(message) from None
-
-
-def _of_both_kinds(schemas: str) -> list[str]:
-    """Name the columns that are times with a zone in one schema, and without one in another."""
-    kinds: dict[str, set[str]] = {}
-    for name, kind in _TIME.findall(schemas):
-        kinds.setdefault(name.strip(), set()).add(kind)
-    return [name for name, kinds_of in kinds.items() if len(kinds_of) > 1]
 
 
 class SparkSource(TableSource):

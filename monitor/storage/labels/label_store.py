@@ -171,7 +171,17 @@ def new_rows(
         if event.at is None and not _changes(answer[location].statements, event):
             continue
         at = event.at or _arrival_time(answer[location].statements, event.annotator, now)
-        row = _event_row(labeler, event, location, at, now)
+        row = {
+            "round_id": location[0],
+            "item_id": location[1],
+            "labeler": labeler,
+            # What one annotator states about one task; the revision distinguishes the statements.
+            "external_id": f"{event.task_key}/{event.annotator}",
+            "revision": event.revision(at),
+            **picked(event, ("annotator", "kind", "answer")),
+            "at": at,
+            "received_at": now,
+        }
         identity = (labeler, row["external_id"], row["revision"])
         if identity not in answer[location].identities:
             stated = Statement(at, event.annotator, event.kind, event.answer)
@@ -361,19 +371,3 @@ def _arrival_time(statements: Iterable[Statement], annotator: str, now: datetime
         statement.at + _INSTANT for statement in statements if statement.annotator == annotator
     )
     return max([now, *earliest])
-
-
-def _event_row(
-    labeler: str, event: LabelEvent, location: tuple[int, str], at: datetime, now: datetime
-) -> dict[str, Any]:
-    return {
-        "round_id": location[0],
-        "item_id": location[1],
-        "labeler": labeler,
-        # What one annotator states about one task; the revision distinguishes the statements.
-        "external_id": f"{event.task_key}/{event.annotator}",
-        "revision": event.revision(at),
-        **picked(event, ("annotator", "kind", "answer")),
-        "at": at,
-        "received_at": now,
-    }

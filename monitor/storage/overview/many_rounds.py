@@ -57,7 +57,17 @@ def read_monitor_rounds(
     connection: Connection, now: datetime, monitor: str | None = None
 ) -> dict[str, MonitorRounds]:
     """Read the rounds that people ask about, of one monitor or of all."""
-    of_monitor = _read_newest(connection, now, monitor)
+    is_closed = rounds.c.state == RoundState.CLOSED
+    ends = select(monitors.c.name, newest_round(now), newest_round(now, is_closed))
+    ids = {name: pair for name, *pair in connection.execute(ends.where(named(monitor)))}
+    rounds_of = _by_id(connection, [end for of in ids.values() for end in of if end is not None])
+    counted = rounds_by_state(connection, monitor)
+    of_monitor = {
+        name: MonitorRounds(
+            rounds_of.get(newest), rounds_of.get(closed), counted.get((name, RoundState.CLOSED), 0)
+        )
+        for name, (newest, closed) in ids.items()
+    }
     for round_ in round_store.find_where(connection, named(monitor), rounds.c.slot > now):
         monitor_rounds = of_monitor[round_.monitor]
         monitor_rounds.future.append(round_)
@@ -72,22 +82,6 @@ def read_monitor_rounds(
         if round_.reason is not None and round_.slot <= now:
             of_monitor[round_.monitor].blocked.append(round_)
     return of_monitor
-
-
-def _read_newest(
-    connection: Connection, now: datetime, monitor: str | None
-) -> dict[str, MonitorRounds]:
-    is_closed = rounds.c.state == RoundState.CLOSED
-    ends = select(monitors.c.name, newest_round(now), newest_round(now, is_closed))
-    ids = {name: pair for name, *pair in connection.execute(ends.where(named(monitor)))}
-    rounds_of = _by_id(connection, [end for of in ids.values() for end in of if end is not None])
-    counted = rounds_by_state(connection, monitor)
-    return {
-        name: MonitorRounds(
-            rounds_of.get(newest), rounds_of.get(closed), counted.get((name, RoundState.CLOSED), 0)
-        )
-        for name, (newest, closed) in ids.items()
-    }
 
 
 def read_progress(connection: Connection, round_ids: Sequence[int]) -> dict[int, RoundProgress]:

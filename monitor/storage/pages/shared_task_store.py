@@ -6,13 +6,12 @@ Where people are asked for the class of an item, each item is on the page once f
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection, exists, select, tuple_
 
 from monitor.domain.model import Task
-from monitor.domain.shown import Shown
 from monitor.storage.database import add_missing, change, listed
 from monitor.storage.pages.page_tables import page_shares, page_tasks
 from monitor.storage.tables import store
@@ -43,26 +42,8 @@ def share_tasks(
     of_round = {"round_name": round_name, "page_round": page_round, "place": index}
     shares = [of_round | {"task_key": key, "page_key": page} for key, page in key_of.items()]
     add_missing(connection, page_shares, shares)
-    _show_once_more(
-        connection, page_round, round_name, {key_of[task.key]: task.shown for task in tasks}
-    )
-
-
-def task_row(page_round: str, task: Task, key: str, order: str) -> dict[str, object]:
-    """Make the row of a task on the page; ``order`` is what the tasks are sorted by."""
-    return {
-        "round_name": page_round,
-        "key": key,
-        "place": order,
-        "item": digest(f"{page_round}|{task.item_id}"),
-        "shown": dict(task.shown),
-    }
-
-
-def _show_once_more(
-    connection: Connection, page_round: str, round_name: str, shown: Mapping[str, Shown]
-) -> None:
-    """Show what was deleted when the last round that had it let go, before this one came."""
+    # What was deleted when the last round that had it let go is shown once more.
+    shown = {key_of[task.key]: task.shown for task in tasks}
     cached = select(page_shares.c.page_key).where(
         page_shares.c.round_name == round_name, ~page_shares.c.let_go
     )
@@ -75,6 +56,17 @@ def _show_once_more(
         if shown.get(key):
             is_task = (page_tasks.c.round_name == page_round) & (page_tasks.c.key == key)
             change(connection, page_tasks, is_task, shown=shown[key])
+
+
+def task_row(page_round: str, task: Task, key: str, order: str) -> dict[str, object]:
+    """Make the row of a task on the page; ``order`` is what the tasks are sorted by."""
+    return {
+        "round_name": page_round,
+        "key": key,
+        "place": order,
+        "item": digest(f"{page_round}|{task.item_id}"),
+        "shown": dict(task.shown),
+    }
 
 
 def _page_key(salt: str, page_round: str, task: Task) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from monitor.domain.alerting import AlertState, StoredAlert
+from monitor.domain.alerting import AlertState
 from monitor.domain.ports import Clock
 from monitor.domain.report import Status
 from monitor.domain.settings import MonitorSettings
@@ -139,12 +139,10 @@ def monitor_page(
         skipped=plural(rounds.hidden, "skipped round") if rounds.hidden else "",
         older=rounds.rows[0].round.number if rounds.has_older else None,
         before=before,
-        alerts=sorted(alerts, key=_open_then_newest),
+        alerts=sorted(
+            alerts, key=lambda one: (one.state != AlertState.FIRING, -one.fired_at.timestamp())
+        ),
     )
-
-
-def _open_then_newest(alert: StoredAlert) -> tuple[bool, float]:
-    return alert.state != AlertState.FIRING, -alert.fired_at.timestamp()
 
 
 @router.get("/monitors/{name}/{metric}.svg")
