@@ -570,17 +570,22 @@ def _of_values(
 
 @contextmanager
 def opened(
-    config: Path | str, *, make_store: bool = True, delivers: bool = False
+    config: Path | str,
+    *,
+    monitor: str | None = None,
+    make_store: bool = True,
+    delivers: bool = False,
 ) -> Iterator[Application]:
     """Read the config and open its store, making the tables of a new one.
 
+    monitor: A name that one of its monitors must have.
     delivers: Whether the hooks get something; else their section of the config is not read, and its
         secrets may be missing.
 
     Raises
     ------
     ConfigRefused
-        If the config, or the store's schema, is not right.
+        If the config, or the store's schema, is not right, or there is no such monitor.
     """
     from monitor.config.load import load_config
     from monitor.storage import schema
@@ -592,6 +597,8 @@ def opened(
             schema.ready(application.database)
         else:
             schema.check(application.database)
+        if monitor is not None:
+            application.config.monitor(monitor)
         yield application
     finally:
         application.database.close()

@@ -66,11 +66,8 @@ def effects(
         return
     from monitor.storage.outbox.effect_admin import find_open
 
-    with opened(config) as application:
-        if monitor is not None:
-            application.config.monitor(monitor)
-        with application.database.read() as connection:
-            effects = find_open(connection, monitor=monitor)
+    with opened(config, monitor=monitor) as application, application.database.read() as connection:
+        effects = find_open(connection, monitor=monitor)
     head = ["id", "monitor", "sink", "kind", "round", "status", "since", "tries", "next", "why"]
     table = Table(head, [_row(effect) for effect in effects], right="047")
     empty = "nothing waits: MLflow and the hooks have accepted everything"
@@ -172,11 +169,8 @@ def alerts(
     from monitor.cli.views.status_page import alert_json
     from monitor.storage.results import alert_store
 
-    with opened(config) as application:
-        if monitor is not None:
-            application.config.monitor(monitor)
-        with application.database.read() as connection:
-            alerts = alert_store.find_alerts(connection, monitor=monitor)
+    with opened(config, monitor=monitor) as application, application.database.read() as connection:
+        alerts = alert_store.find_alerts(connection, monitor=monitor)
     alerts.sort(key=lambda alert: alert.state != "firing")
     head = ["id", "monitor", "limit", "state", "since (UTC)"]
     table = Table(head, [_alert_row(alert) for alert in alerts])
@@ -214,9 +208,7 @@ def resolve(
     if note is not None:
         note = clean(masked(note))
         refuse_text(note, "--note", "all who see the rounds")
-    with opened(config) as application, application.database.write() as connection:
-        if monitor is not None:
-            application.config.monitor(monitor)
+    with opened(config, monitor=monitor) as application, application.database.write() as connection:
         chosen = _chosen_alert(connection, alert, monitor, must_be_open=reason is not None)
         now = application.clock()
         done = [

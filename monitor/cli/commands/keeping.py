@@ -75,9 +75,7 @@ def forget(
     """
     from monitor.storage import sqlite_file
 
-    with opened(config, make_store=False) as application:
-        if monitor is not None:
-            application.config.monitor(monitor)
+    with opened(config, monitor=monitor, make_store=False) as application:
         freed = _forgotten(application, item, monitor)
         # SQLite's write-ahead log may still hold the text that was deleted from the tables.
         wiped = sqlite_file.wipe_log(application.database)

@@ -88,12 +88,9 @@ def rounds(
     from monitor.rounds.round_page import listed
     from monitor.storage.rounds.round_lists import MOST, ListQuery
 
-    with opened(config) as application:
-        if monitor is not None:
-            application.config.monitor(monitor)
-        with application.database.read() as connection:
-            query = ListQuery(monitor=monitor, last=min(last, MOST), skipped=skipped)
-            result = listed(connection, query)
+    with opened(config, monitor=monitor) as application, application.database.read() as connection:
+        query = ListQuery(monitor=monitor, last=min(last, MOST), skipped=skipped)
+        result = listed(connection, query)
     rows = [round_json(row) for row in result.rows]
     values = {"rounds": rows, "hidden": result.hidden, "has_older": result.has_older}
     echo_answer(values, rounds_document(result, width()), json=json)
