@@ -69,7 +69,7 @@ def _tags(report: ClassReport) -> dict[str, str]:
         f"{values.minute(report.window_end)}",
         "P": values.short_interval(report.average("macro", "precision")),
         "R": values.short_interval(report.average("macro", "recall")),
-        **values.source_tags(),
+        **values.SOURCE_TAGS,
     }
 
 

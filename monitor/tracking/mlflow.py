@@ -313,7 +313,7 @@ def _pages(uri: str) -> str:
 
 def _new_run(name: str, report: RoundReport | ClassReport) -> NewRun:
     """Start runs at the slot: MLflow sorts by it, also when a year is filled in at once."""
-    return NewRun(name, values.milliseconds(report.slot), values.source_tags())
+    return NewRun(name, values.milliseconds(report.slot), values.SOURCE_TAGS)
 
 
 def _write_once(

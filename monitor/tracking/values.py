@@ -22,6 +22,8 @@ from monitor.presentation.restatements import restated_text
 
 FIRST = ("precision", "recall")
 SOURCE = "pr-monitor"
+SOURCE_TAGS = {"mlflow.source.name": SOURCE, "mlflow.source.type": "JOB", "mlflow.user": SOURCE}
+"""What makes MLflow show a source and a user."""
 _FRAME_DIGEST = 8  # characters, as MLflow's own datasets have; more are cut in its lists
 _PAYLOAD_DIGEST = 32
 _DECIMALS = 6
@@ -138,7 +140,7 @@ def tags(report: RoundReport) -> dict[str, str]:
         "monitor.precision": interval(report, "precision"),
         "monitor.recall": interval(report, "recall"),
         **{_SHORT[metric]: short_interval(best_row(report, metric)) for metric in FIRST},
-        **source_tags(),
+        **SOURCE_TAGS,
     }
     return values | {name: value for name, value in _optional_tags(report).items() if value}
 
@@ -155,11 +157,6 @@ def _optional_tags(report: RoundReport) -> dict[str, str | None]:
         "monitor.missing": worst_case_text(report.estimates, report.answers),
         "monitor.restated": restated_text(report.restated[-1]) if report.restated else None,
     }
-
-
-def source_tags() -> dict[str, str]:
-    """Name what makes MLflow show a source and a user."""
-    return {"mlflow.source.name": SOURCE, "mlflow.source.type": "JOB", "mlflow.user": SOURCE}
 
 
 def interval(report: RoundReport, metric: str) -> str:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 HEAD = ["due (UTC)", "round", "state"]
 ORDER = [(metric, basis) for metric in ("precision", "recall") for basis in ("round", "pooled")]
+_LONG_NAMES = [f"{metric} ({basis})" for metric, basis in ORDER]
 
 
 _WITHOUT_REPORT: dict[str, Any] = {
@@ -120,7 +121,7 @@ def rounds_document(listed: ListedRounds, columns: int | None) -> Iterator[str |
 
 def _tables(rows: Sequence[Row], columns: int | None) -> Iterator[str | Table]:
     if columns is None:
-        head = ["monitor", *HEAD, *_long_names()]
+        head = ["monitor", *HEAD, *_LONG_NAMES]
         yield Table(head, [[row.round.monitor, *_long_row(row)] for row in rows], right="2")
         return
     ordered = sorted(rows, key=lambda row: row.round.monitor)
@@ -130,15 +131,11 @@ def _tables(rows: Sequence[Row], columns: int | None) -> Iterator[str | Table]:
 
 
 def _fitting(rows: Sequence[Row], columns: int) -> Table:
-    wide = Table([*HEAD, *_long_names()], [_long_row(row) for row in rows], right="1")
+    wide = Table([*HEAD, *_LONG_NAMES], [_long_row(row) for row in rows], right="1")
     if max(map(len, table_lines(wide.head, wide.rows))) <= columns:
         return wide
     head = [*HEAD, "basis", "precision", "recall"]
     return Table(head, [line for row in rows for line in _two_lines(row)], right="1")
-
-
-def _long_names() -> list[str]:
-    return [f"{metric} ({basis})" for metric, basis in ORDER]
 
 
 def _long_row(row: Row) -> list[str]:

@@ -36,6 +36,8 @@ from monitor.storage.database import add_missing, listed
 from monitor.storage.queries import named
 from monitor.storage.tables import monitors, payloads, rounds
 
+_IS_CLOSED = rounds.c.state == RoundState.CLOSED
+
 
 class RoundVersion(NamedTuple):
     """How a round stands: what a move changes."""
@@ -152,12 +154,12 @@ def named_versions(
 
 def newest_closed(connection: Connection, name: str, until: datetime) -> Round | None:
     """Read the closed round with the latest slot up to a time: a clock ahead makes later ones."""
-    return _newest(connection, monitors.c.name == name, _is_closed(), rounds.c.slot <= until)
+    return _newest(connection, monitors.c.name == name, _IS_CLOSED, rounds.c.slot <= until)
 
 
 def newest_closed_id(connection: Connection, name: str, until: datetime) -> int | None:
     """Read the id of that round alone."""
-    query = select(queries.newest_round(until, _is_closed())).where(monitors.c.name == name)
+    query = select(queries.newest_round(until, _IS_CLOSED)).where(monitors.c.name == name)
     return connection.scalar(query.select_from(monitors))
 
 
@@ -191,12 +193,12 @@ def slots_with_rounds(connection: Connection, monitor_id: int, after: datetime) 
 
 def closed_rounds(connection: Connection, history_id: int) -> list[Round]:
     """Read the closed rounds of a history, in slot order."""
-    return find_where(connection, rounds.c.history_id == history_id, _is_closed())
+    return find_where(connection, rounds.c.history_id == history_id, _IS_CLOSED)
 
 
 def rounds_from(connection: Connection, history_id: int, first: Round) -> list[Round]:
     """Read a round and the closed ones of its history after it, in slot order."""
-    later = and_(rounds.c.history_id == history_id, _is_closed(), rounds.c.slot > first.slot)
+    later = and_(rounds.c.history_id == history_id, _IS_CLOSED, rounds.c.slot > first.slot)
     return find_where(connection, or_(later, rounds.c.id == first.id))
 
 
@@ -241,12 +243,8 @@ def is_unfinished(now: datetime) -> ColumnElement[bool]:
     is_corrected = rounds.c.label_revision.is_not_distinct_from(rounds.c.estimated_revision)
     return or_(
         rounds.c.state.in_((RoundState.OPEN, RoundState.LABELING)),
-        and_(_is_closed(), or_(not_(is_corrected), rounds.c.labels_until >= now)),
+        and_(_IS_CLOSED, or_(not_(is_corrected), rounds.c.labels_until >= now)),
     )
-
-
-def _is_closed() -> ColumnElement[bool]:
-    return rounds.c.state == RoundState.CLOSED
 
 
 def _rounds() -> Select[Any]:
