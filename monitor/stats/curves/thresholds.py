@@ -12,11 +12,11 @@ Where labels were not drawn by score (`LabeledScores`), a threshold cuts the str
 from, and :math:`\theta` is the sum over labels of what each one's class and side is worth.
 
 The p-value of the contrary takes for :math:`\theta` a gamma law with the three moments of the
-estimate, with the spread of ten neighbouring answers, less one label more that is wrong, worth as
-much as the strata's labels on average. Of one stratum that is nearly Clopper and Pearson's; over
-several it is the correction of Fay and Feuer (*Statistics in Medicine* 16, 1997) with the mean
-weight in place of the largest. It is no theorem for many strata: what it keeps is measured
-(``benchmarks/threshold.py``).
+estimate, with the spread of ten neighbouring answers, less one label more that is wrong. Of one
+stratum that is nearly Clopper and Pearson's; over several it is the correction of Fay and Feuer
+(*Statistics in Medicine* 16, 1997) with a mean weight in place of the largest, for a quarter the
+mean over answers in doubt (`_worth_of_wrong`). It is no theorem for many strata: what it keeps is
+measured (``benchmarks/threshold.py``).
 
 Thresholds are tested in an order that no answer decides, by the fallback procedure (Wiens,
 *Pharmaceutical Statistics* 2, 2003): each start has a share of the error that is allowed, and
@@ -41,6 +41,10 @@ if TYPE_CHECKING:
 
 STARTS = 4
 """Where a sequence may start: at the present threshold and at each quarter of the strata beyond."""
+
+EVEN = 0.75
+"""Share of a wrong label's worth that is the mean over strata. With a half, targets break too often
+where one stratum of low scores has most items (benchmarks/results/tried.txt)."""
 
 _NOTHING = 1e-9  # Variance, in items squared, under which nothing is in doubt
 _SYMMETRIC = 1e-6  # A skewness under which the gamma law is the normal one
@@ -141,9 +145,7 @@ class ScoreStrata:
         of_estimate = self.size * weight * variance @ slope**2
         skewed = self.size * weight**2 * third @ slope**3
         for sign in (1, -1):  # one answer more that is wrong, on either side
-            lost = np.maximum(sign * slope, 0)
-            strata_of_side = np.maximum((lost > 0).sum(axis=0), 1)
-            worth = (weight @ lost) / strata_of_side
+            worth = _worth_of_wrong(np.maximum(sign * slope, 0), weight, n * variance)
             mean, of_estimate, skewed = mean - worth, of_estimate + worth**2, skewed - 2 * worth**3
         return _below_zero(mean, of_estimate, skewed)
 
@@ -184,7 +186,10 @@ class LabeledScores(ScoreStrata):
         return self.positive
 
     def p_values(self, slope: Floats, constant: Floats) -> Floats:
-        """See `ScoreStrata.p_values`; a threshold may cut each group in two."""
+        """See `ScoreStrata.p_values`; a threshold may cut each group in two.
+
+        A wrong label is worth the mean of its group, each group counting alike.
+        """
         value = self.is_positive[:, np.newaxis] * slope[self.interval] + constant[self.interval]
         value *= self.weight[:, np.newaxis]
         mean, variance, third = value.sum(axis=0), *np.zeros((2, value.shape[1]))
@@ -223,6 +228,25 @@ def cheaper_p(strata: ScoreStrata, false_positive: float, false_negative: float)
     p = strata.p_values(more * (false_positive + false_negative), -false_positive * more)
     p[..., strata.current] = 1.0
     return p
+
+
+def _worth_of_wrong(lost: Floats, weight: Floats, in_doubt: Floats) -> Floats:
+    r"""Find what one answer more that is wrong takes from the sum, shape ``(..., K)``.
+
+    With losses :math:`w_h l_h`, their mean over the strata :math:`\bar w` and
+    :math:`v_h = n_h \pi_h (1 - \pi_h)` it is
+
+    .. math:: \frac34 \bar w + \frac14 \frac{\sum_h v_h w_h l_h + \bar w}{\sum_h v_h + 1}
+
+    over the strata with :math:`l_h > 0`. Most wrong answers are where answers are in doubt, at the
+    threshold, and there a label stands for few items.
+    ``lost`` is :math:`l_h` at each threshold, ``(H, K)``, ``weight`` and ``in_doubt`` are
+    :math:`w_h` and :math:`v_h`, ``(..., H)``.
+    """
+    loses = (lost > 0).astype(np.float64)
+    mean = (weight @ lost) / np.maximum(loses.sum(axis=0), 1)
+    of_doubt = ((in_doubt * weight) @ lost + mean) / (in_doubt @ loses + 1)
+    return np.asarray(EVEN * mean + (1 - EVEN) * of_doubt)
 
 
 def _below_zero(mean: Floats, variance: Floats, third: Floats) -> Floats:
