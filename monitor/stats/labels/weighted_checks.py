@@ -29,10 +29,6 @@ if TYPE_CHECKING:
 
     from monitor.stats.core.arrays import Floats
 
-DIFFERENT = 0.5
-"""Probability, over all cuts, below which earlier checks may not count. To doubt them needlessly
-widens intervals, to trust them wrongly biases them."""
-
 _POINTS = 2**9  # of a Beta's quantiles, by the midpoint rule
 
 
@@ -73,7 +69,8 @@ def plain_checks(counts: ArrayLike, items: ArrayLike) -> tuple[float, float, flo
 class QualityChange(NamedTuple):
     """How many of the newest rounds have other errors than those before.
 
-    ``probability`` is how probable as large a difference over all cuts is, if nothing changed.
+    ``probability`` is an upper bound of how probable as large a difference is, over all cuts and
+    both shares, if nothing changed.
     """
 
     newest: int
@@ -85,24 +82,25 @@ def quality_change(rounds: Sequence[Sequence[float]]) -> QualityChange | None:
 
     Each has tp, fn, tn and fp, as `plain_checks`. The k newest are compared with those before, for
     each k: with Jeffreys' priors, the probability that sensitivity (specificity) is the lower one,
-    two-sided.
-    The smallest is multiplied by the number of cuts (Bonferroni). None if it is ``DIFFERENT`` or
-    more.
+    two-sided. The smallest is multiplied by the number of comparisons, two for each cut
+    (Bonferroni). None if that is 1 or more. Below 1 earlier checks may not count: to doubt them
+    needlessly widens intervals, to trust them wrongly biases them.
 
     >>> quality_change([(97, 3, 40, 1)] * 3 + [(85, 15, 40, 1)])
-    QualityChange(newest=1, probability=0.0001)
+    QualityChange(newest=1, probability=0.0002)
     >>> quality_change([(97, 3, 40, 1)] * 4)
     """
     total = np.cumsum(np.array(rounds, dtype=np.float64), axis=0)
     tried = [
-        (min(_differ(*sides) for sides in _sides(total[cut - 1], total[-1])), len(rounds) - cut)
+        (_differ(*sides), len(rounds) - cut)
         for cut in range(1, len(rounds))
+        for sides in _sides(total[cut - 1], total[-1])
     ]
     if not tried:
         return None
     least, newest = min(tried)
     probability = round(len(tried) * least, 4)
-    return QualityChange(newest, probability) if probability < DIFFERENT else None
+    return QualityChange(newest, probability) if probability < 1 else None
 
 
 def _sides(before: Floats, all_: Floats) -> list[tuple[Floats, Floats]]:
