@@ -6,6 +6,7 @@ trusting too much where little is known.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -231,19 +232,24 @@ def _within_budget(
         notes = (FloorsLowered(budget, floors),) if budget < floors else ()
         return _lowered(problem, budget), notes
 
-    def surplus(log_factor: float) -> float:
-        return float(design.plan(margins, math.exp(log_factor)).sum()) - budget
+    @functools.cache
+    def plan(log_factor: float) -> Floats:
+        return design.plan(margins, math.exp(log_factor))
 
-    least = design.plan(margins, LOOSEST)
+    # Labels fall nearly as a power of the factor, so the search is short on log scales.
+    def surplus(log_factor: float) -> float:
+        return math.log(float(plan(log_factor).sum()) / budget)
+
+    tightest, loosest = math.log(TIGHTEST), math.log(LOOSEST)
+    least = plan(loosest)
     if budget <= least.sum():  # room for the floors, but not for the whole share by size
         part = (budget - problem.low.sum()) / (least.sum() - problem.low.sum())
         labels = problem.low + part * (least - problem.low)
         return problem.whole_of(labels, budget), ()
-    tightest, loosest = math.log(TIGHTEST), math.log(LOOSEST)
     if not margins or surplus(tightest) <= 0:
-        return problem.whole(design.plan(margins, TIGHTEST)), (Remark.NO_NARROWER,)
-    factor = math.exp(optimize.brentq(surplus, tightest, loosest, xtol=1e-13))
-    return problem.whole_of(design.plan(margins, factor), budget), ()
+        return problem.whole(plan(tightest)), (Remark.NO_NARROWER,)
+    fitted = plan(optimize.brentq(surplus, tightest, loosest, xtol=1e-13))
+    return problem.whole_of(fitted, budget), ()
 
 
 def _lowered(problem: AllocationProblem, budget: int) -> Ints:
