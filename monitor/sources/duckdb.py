@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from zoneinfo import ZoneInfo
@@ -48,7 +49,6 @@ from monitor.files.relations import NUL_SHOWN, DataFiles, OpenTable, opened, vis
 from monitor.sources.dialects import Dialect, Reading, TextDialect, Typed, written
 from monitor.sources.shown_columns import read_as
 from monitor.sources.sql_query import Query
-from monitor.sources.sql_rows import code_of, halved
 from monitor.sources.sql_table import TableInfo
 from monitor.sources.sql_times import Times, aware_times, local_times
 from monitor.sources.table_settings import Columns, DuckdbSettings, TableSettings
@@ -114,11 +114,33 @@ def _instant_sql(local: str, zone: str) -> ColumnElement[Any]:
     DuckDB brings rules from another date: where the two differ, a window of the schedule, which
     Python computes, would hold rows of another hour.
     """
-    first_offset, changes = clock_changes(zone)
-    ends: list[ColumnElement[Any]] = [literal_column(f"timestamp '{at}'") for at, _ in changes]
-    seconds = [first_offset, *(after for _, after in changes)]
-    shift = halved(literal_column(local), ends, [code_of(each) for each in seconds])
-    return written(f"cast({local} - to_seconds({{0}}) as timestamptz)", shift, types.NullType())
+    offset = _offset_sql(zone).format(local)
+    return literal_column(f"cast({local} - to_seconds({offset}) as timestamptz)")
+
+
+def _offset_sql(zone: str) -> str:
+    """Write by how many seconds a zone is ahead of UTC at the local time ``{0}``.
+
+    Lists hold the changes of each year: DuckDB takes a second to plan a case for each change.
+    """
+    offset, changes = clock_changes(zone)
+    years: dict[int, list[tuple[datetime, int]]] = {
+        year: [] for year in range(FIRST.year, LAST.year + 1)
+    }
+    for change in changes:
+        years[change[0].year].append(change)
+    offsets = []
+    for of_year in years.values():
+        offsets.append(offset)
+        offset = of_year[-1][1] if of_year else offset
+    year = f"[least(greatest(year({{0}}), {FIRST.year}), {LAST.year}) - {FIRST.year - 1}]"
+    offset_sql = f"{offsets}{year}"
+    for nth in zip_longest(*years.values()):
+        at = ", ".join("null" if one is None else f"timestamp '{one[0]}'" for one in nth)
+        after = ", ".join("null" if one is None else str(one[1]) for one in nth)
+        later = f"when {{0}} >= [{at}]{year} then [{after}]{year}"
+        offset_sql = f"case {later} else {offset_sql} end"
+    return offset_sql
 
 
 def _upcoming(local: datetime, zone: ZoneInfo) -> int:
