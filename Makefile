@@ -54,7 +54,7 @@ test: $(VENV)/.ready-dev
 	$(PYTEST) -m "not thorough" $(PYTEST_FLAGS)
 
 # What touches each library: the config, the store, MLflow, files, statistics, pages, commands.
-LOWEST_TESTS = tests/cli/test_bad_arguments.py tests/cli/test_commands.py tests/cli/test_effects.py \
+LOWEST_TESTS = tests/cli/test_bad_arguments.py tests/cli/test_commands.py tests/cli/commands/test_effects.py \
 	tests/cli/test_output.py tests/cli/test_restate.py tests/config tests/evaluation \
 	tests/hooks tests/labeling tests/plugins/evaluator tests/plugins/hooks tests/plugins/lake \
 	tests/service/pages/test_door.py \

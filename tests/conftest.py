@@ -59,6 +59,18 @@ _COMPILED = {"compiled_cache": _Compiled()}
 pytest.MonkeyPatch().setattr(stores, "create_engine", _engine)
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Do not even load the folder of which the fast tests have none."""
+    is_fast = config.option.markexpr == "not thorough"
+    return True if is_fast and collection_path == tiers.ROOT / tiers.THOROUGH else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Look for examples in docstrings of the product alone: no test has any."""
+    return [each for each in (yield) if type(each) is pytest.Module]
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what `-m` does not want
 def pytest_collection_modifyitems(config, items):
     for item in items:
@@ -106,10 +118,17 @@ def postgres_url(postgres_server):
 @pytest.fixture(scope="session")
 def postgres_tables(postgres_server):
     """A PostgreSQL database with this version's tables and nothing else: made once and copied."""
-    database = Database(new_database(postgres_server, "tables"))
-    schema.ready(database)
-    database.close()
+    _make_tables(new_database(postgres_server, "tables"))
     return "tables"
+
+
+def _make_tables(url):
+    """Make this version's tables; the store's id, and so every draw, is the same each time."""
+    database = Database(url)
+    schema.ready(database)
+    with database.write() as connection:
+        connection.execute(update(store).values(id=STORE_ID))
+    database.close()
 
 
 @pytest.fixture
@@ -136,34 +155,27 @@ def store_url(request):
 def store_tables(tmp_path_factory):
     """A SQLite store with this version's tables and nothing else: made once and copied."""
     path = tmp_path_factory.mktemp("store") / "tables.db"
-    database = Database(f"sqlite:///{path}")
-    schema.ready(database)
-    database.close()
+    _make_tables(f"sqlite:///{path}")
     return path
 
 
 @pytest.fixture
 def database(store_url):
-    """A store with this version's tables; its id, and so every draw, is the same each time."""
+    """A store with this version's tables."""
     database = Database(store_url)
-    schema.check(database)
-    with database.write() as connection:
-        connection.execute(update(store).values(id=STORE_ID))
     yield database
     database.close()
 
 
 @pytest.fixture
 def store_of(tmp_path, store_tables):
-    """Make SQLite stores by a name, all with one id, so that each draws the same."""
+    """Make SQLite stores by a name, all with one id."""
     opened = []
 
     def make(name):
         path = tmp_path / f"{name}.db"
         shutil.copy(store_tables, path)
         opened.append(Database(f"sqlite:///{path}"))
-        with opened[-1].write() as connection:
-            connection.execute(update(store).values(id=STORE_ID))
         return opened[-1]
 
     yield make

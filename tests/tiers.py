@@ -1,10 +1,13 @@
 """Which tests wait for `make test-all` or for `make soak`, and which share a process."""
 
+from pathlib import Path
+
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.faults.sizes import SOAK
 
+ROOT = Path(__file__).parents[1]
 THOROUGH = "tests/faults/"
 """Of this folder `make test` runs nothing: each feature has tests elsewhere as well."""
 
@@ -73,9 +76,8 @@ TOGETHER = {
     "tests/cli/test_spark_story.py": "spark",
     "tests/cli/test_review_story.py": "mlflow",
     "tests/faults/test_review_kills.py": "mlflow",
-    "tests/plugins/mlflow_review/test_mlflow_browser.py": "mlflow",
-    "tests/plugins/mlflow_review/test_mlflow_review.py": "mlflow",
-    "tests/plugins/mlflow_review/test_mlflow_rounds.py": "mlflow",
+    "tests/plugins/mlflow_review/": "mlflow",
+    "tests/plugins/mlflow_traces/test_server.py": "mlflow",
     "tests/tracking/": "mlflow",
     "tests/plugins/evaluator/test_evaluator.py": "evaluator",
     "tests/deploy/test_airflow.py": "airflow",

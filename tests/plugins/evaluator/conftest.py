@@ -1,12 +1,10 @@
-"""The evaluator's class, and what pytest leaves alone here."""
+"""The evaluator's class."""
 
 import warnings
 
 import pytest
 
 from monitor.tracking.connection import load_mlflow
-
-collect_ignore = ["mlflow_story.py"]  # a program: it imports MLflow, with all of its warnings
 
 
 @pytest.fixture(scope="session")

@@ -19,6 +19,7 @@ from monitor.domain.model import Answer, Task, Window
 from monitor.plugins.mlflow_traces.labels import FeedbackLabeler
 from monitor.plugins.mlflow_traces.paths import split_item
 from monitor.plugins.mlflow_traces.settings import FeedbackLabels
+from tests.faults.proxy import FOR_EVER, FaultProxy
 from tests.mlflow_server import MlflowServer, accounts
 from tests.plugins.mlflow_traces.feedback_scene import answer_all, item_of, put_back, value_of
 from tests.plugins.mlflow_traces.trace_store import TraceStore, source_of
@@ -94,17 +95,13 @@ def test_a_deleted_experiment_is_refused_by_name(mlflow_url):
         gate(mlflow_url, name).scan(WHOLE, TWO, 9, "s")
 
 
-def test_a_server_that_goes_down_in_the_middle_of_a_read_is_tried_again(tmp_path, monkeypatch):
+def test_a_server_that_goes_down_in_the_middle_of_a_read_is_tried_again(mlflow_url, monkeypatch):
     monkeypatch.setattr("monitor.plugins.mlflow_traces.reading.PAGE", 10)
-    store = TraceStore(tmp_path)
-    for number in range(30):
-        time = WEEK.start + timedelta(minutes=number)
-        store.add(f"tr-{number:02}", time, tags={"score": "0.9"})
-    with MlflowServer(tmp_path) as server:
-        at = SimpleNamespace(uri=server.url)
-        pages = source_of(at, columns={"score": "tags.score"}).reader.pages(WEEK, spans=False)
+    name, _ = experiment_at(mlflow_url)
+    with FaultProxy(mlflow_url) as server:
+        pages = gate(server.url, name).reader.pages(WHOLE, spans=False)
         first = next(pages)
-        server.kill()
+        server.fault("refused", times=FOR_EVER)
 
         with pytest.raises(SourceUnavailable, match=r"does not answer .* is tried again"):
             next(pages)

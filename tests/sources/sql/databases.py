@@ -131,14 +131,10 @@ class DuckdbPlace:
         if not rows:
             return
         columns = ", ".join(map(self.quoted, rows[0]))
-        marks = ", ".join("?" for _ in rows[0])
+        marks = ", ".join([f"({', '.join('?' * len(rows[0]))})"] * len(rows))
+        values = [value for row in rows for value in row.values()]
         with duckdb.connect(self.path) as connection:
-            connection.execute("begin")
-            connection.executemany(
-                f"insert into {table} ({columns}) values ({marks})",
-                [list(row.values()) for row in rows],
-            )
-            connection.execute("commit")
+            connection.execute(f"insert into {table} ({columns}) values {marks}", values)
 
     def quoted(self, name):
         return quoted(name)
