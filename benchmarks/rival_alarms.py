@@ -14,21 +14,27 @@ the limit itself. Needs `glide-py` and Python 3.12; without, it leaves its rows 
 
 import importlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
 
+from benchmarks.fresh_windows import REMEMBERED
 from benchmarks.harness import Values, Whole
 from monitor.stats.core.counts import Counts
+from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.delay import Paths
+from monitor.stats.detection.e_detector import Evidence, log_threshold
 from monitor.stats.detection.half_space import Limit
+from monitor.stats.detection.random_shares import log_e_path_of_shares
 
 LIMIT, LEVEL, DROPS = 0.80, 0.85, (0.80, 0.75, 0.70)
 QUIET, AFTER, YEAR, BUDGET = 20, 33, 52, 0.2
 TPR, FPR, ITEMS, WINDOW = 0.97, 0.10, 3_000, 10
+OF_PRECISION = Limit("precision", LIMIT, "at_least")
+WARM = 4  # evidence by verdict is read from so many rounds before the drop on
 
 
 class Stream(NamedTuple):
@@ -99,14 +105,19 @@ def mean(rule: Rule, count: int, after: float, paths: int) -> float:
     return float(np.minimum(rule(stream(count, after, paths), count), AFTER).mean())
 
 
-def stream(count: int, after: float, paths: int) -> Stream:
-    """Draw streams; each drop and each number of labels has its own."""
+def stream(count: int, after: float, paths: int, judge: tuple[float, float] = (TPR, FPR)) -> Stream:
+    """Draw streams; each drop and each number of labels has its own.
+
+    ``judge`` is its TPR and FPR from the drop on.
+    """
     rng = np.random.default_rng((count, round(100 * after)))
-    rate = np.where(np.arange(QUIET + AFTER) < QUIET, LEVEL, after)[:, np.newaxis]
+    is_quiet = (np.arange(QUIET + AFTER) < QUIET)[:, np.newaxis]
+    now = zip((LEVEL, TPR, FPR), (after, *judge), strict=True)
+    rate, tpr, fpr = (np.where(is_quiet, *values) for values in now)
     shape = (QUIET + AFTER, paths)
     positive = rng.binomial(count, rate, shape)
-    hits, wrong = rng.binomial(positive, TPR), rng.binomial(count - positive, FPR)
-    rest = rng.binomial(ITEMS - count, rate * TPR + (1 - rate) * FPR, shape)
+    hits, wrong = rng.binomial(positive, tpr), rng.binomial(count - positive, fpr)
+    rest = rng.binomial(ITEMS - count, rate * tpr + (1 - rate) * fpr, shape)
     yes = hits + wrong
     return Stream(hits, positive - hits, yes, count - yes, rest)
 
@@ -119,32 +130,44 @@ def first_alarm(fired: Any) -> Whole:
 
 def detector(drawn: Stream, count: int) -> Whole:
     """Run the detector on one stratum."""
-    watched = _watched(drawn)
-    return first_alarm([watched.close(_counts([ITEMS], [count], y))[0] for y in drawn.positive])
-
-
-def detector_with_verdict(drawn: Stream, _: int) -> Whole:
-    """Run the detector on a stratum for each verdict, as many labels of each as it has items."""
-    alarms = np.empty(drawn.yes.shape, dtype=np.bool_)
-    for path in range(drawn.yes.shape[1]):
-        watched = Paths([Limit("precision", LIMIT, "at_least")], YEAR / BUDGET, 1)
-        for at, (hits, misses, yes, no, rest) in enumerate(zip(*drawn, strict=True)):
-            said_yes = int(rest[path] + yes[path])
-            size, labeled = [said_yes, ITEMS - said_yes], [int(yes[path]), int(no[path])]
-            counts = _counts(size, labeled, np.array([hits[path]]), np.array([misses[path]]))
-            alarms[at, path] = watched.close(counts)[0, 0]
+    watched = Paths([OF_PRECISION], YEAR / BUDGET, drawn.yes.shape[1])
+    size, labeled, is_flagged = np.full(2, ITEMS), np.array([count, 0]), np.array([True, False])
+    alarms = []
+    for positive in drawn.positive:
+        answers = np.stack([positive, np.zeros_like(positive)], axis=-1)
+        alarms.append(watched.close(Counts(size, labeled, answers, is_flagged))[0])
     return first_alarm(alarms)
 
 
-def _watched(drawn: Stream) -> Paths:
-    return Paths([Limit("precision", LIMIT, "at_least")], YEAR / BUDGET, drawn.yes.shape[1])
+def detector_with_verdict(drawn: Stream, _: int) -> Whole:
+    """Read the evidence of a stratum for each verdict, as many labels of each as it has items."""
+    return np.array([_first_alarm_of(each) for each in zip(*counts_by_verdict(drawn), strict=True)])
 
 
-def _counts(size: list[int], labeled: list[int], *positive: Whole) -> Counts:
-    """Count flagged items, and passed ones without labels, which precision is not about."""
-    with_passed = np.stack([*positive, np.zeros_like(positive[0])], axis=-1)
-    is_flagged = np.arange(len(size) + 1) < len(size)
-    return Counts(np.array([*size, ITEMS]), np.array([*labeled, 0]), with_passed, is_flagged)
+def _first_alarm_of(rounds: Sequence[Counts]) -> int:
+    threshold, evidence = log_threshold(YEAR / BUDGET, 1), Evidence()
+    for at in range(QUIET - WARM, len(rounds)):
+        earlier = rounds[max(0, at - REMEMBERED) : at]
+        log_e = log_e_path_of_shares(OF_PRECISION, [rounds[at]], guess(earlier), None, earlier)
+        evidence = evidence.after(log_e[-1])
+        if evidence.fires(threshold):
+            if at >= QUIET:
+                return at - QUIET + 1
+            evidence = Evidence()
+    return AFTER + 1
+
+
+def counts_by_verdict(drawn: Stream) -> Iterator[list[Counts]]:
+    """Count flagged items in a stratum for each verdict, a no first: of each round its streams."""
+    cell, is_flagged = np.zeros(3, dtype=np.int64), np.array([True, True, False])
+    for of_round in zip(*drawn, strict=True):
+        streams = []
+        for each in zip(*of_round, strict=True):
+            hits, misses, yes, no, rest = map(int, each)
+            size = np.array([ITEMS - yes - rest, yes + rest, ITEMS])
+            labeled, positive = np.array([no, yes, 0]), np.array([misses, hits, 0])
+            streams.append(Counts(size, labeled, positive, is_flagged, cell=cell))
+        yield streams
 
 
 def exact_test(drawn: Stream, count: int) -> Whole:
