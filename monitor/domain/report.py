@@ -256,8 +256,8 @@ class NoticeRow(Report):
 
     ``value``, by ``kind``: ``judge`` how many times as often it says yes, ``disagreement``
     Krippendorff's alpha, ``segment`` the odds ratio, ``provisional`` the share of the positive
-    labels that is known, ``groups`` the larger design effect, ``checks`` the probability that the
-    errors of a column differ as much by chance.
+    labels that is known, ``groups`` the larger design effect, ``runs`` the effect of runs,
+    ``checks`` the probability that the errors of a column differ as much by chance.
     """
 
     kind: str

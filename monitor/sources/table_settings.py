@@ -43,7 +43,9 @@ class Columns(Settings):
 
     ``group`` names what items belong together by, such as a user, a session or a campaign: the
     intervals of the process and alerts then allow for items of one group that are alike. An item
-    without a value is a group by itself.
+    without a value is a group by itself. A draw has no limit on the labels of one group: in
+    simulation, labels under such a limit were worth less than plain ones. To label less, lower
+    ``sample.max_labels``; watch one large group in another monitor (``source.where``).
 
     ``released`` marks flagged items that were let through (1 or true, 0 or false), where the model
     prevents the outcome of all others, as of a blocked payment; ``source.released_with`` says how

@@ -1,5 +1,7 @@
 """What `check` says of a column of groups, and what rounds then estimate."""
 
+from datetime import timedelta
+
 import pytest
 
 SHOWN = "show: [subject]"
@@ -115,6 +117,64 @@ def test_different_texts_are_not_asked_about(place):
     place.config("{kind: files}")
 
     assert "equal content" not in place.run("check").out
+
+
+IN_TURN = "(i // 100 % 3 = 0)::int"
+"""Truth of which a hundred items in a row are alike."""
+SAID = "items come in runs: in the order of time"
+
+
+def test_labels_in_runs_are_asked_about_by_check_and_by_status_in_each_version(bare):
+    bare.predictions(rows=4000, is_travel=IN_TURN)
+    bare.config(sample=("max_labels: 40", "max_labels: 300"))
+
+    checked = bare.run("check").line(SAID)
+    bare.run("run-once")
+    [note] = [line for line in bare.as_json("status")["monitors"][0]["notes"] if SAID in line]
+    [turned, *_] = bare.query("select id from items where stratum like 'passed%' order by id")[0]
+    bare.predictions(rows=4000, is_travel=f"case when mail_id = '{turned}' then 1 - {IN_TURN} end")
+    bare.run("run-once")
+    page = bare.as_json("show", "1")
+
+    assert "labels of passed items come in runs" in checked
+    assert "independent ones; if such items belong together" in note
+    assert "times as frequent as promised; source.columns.group names the column" in note
+    [row] = [row for row in page["notices"] if row["kind"] == "runs"]
+    assert (row["subject"], row["value"] > 2) == ("passed", True)
+    assert note == f"round 1: {row['sentence']}"
+
+
+@pytest.mark.parametrize(
+    ("truth", "group"), [("(i % 3 = 0)::int", (SHOWN, SHOWN)), (IN_TURN, IN_GROUPS)]
+)
+def test_labels_in_turn_or_with_a_group_are_not_asked_about(bare, truth, group):
+    bare.predictions(rows=4000, is_travel=truth, team="i // 100")
+    bare.config(sample=("max_labels: 40", "max_labels: 300"), group=group)
+
+    checked = bare.run("check")
+    bare.run("run-once")
+
+    assert SAID not in checked.out
+    assert SAID not in bare.run("show", "1").out
+
+
+@pytest.mark.parametrize(
+    ("moment", "is_asked"),
+    [
+        ("case when i % 3 > 0 then 431.3 * (i // 6) * 6 else 431.3 * i end", True),
+        ("431.3 * (i // 6) * 6", False),  # a batch job
+        ("431.3 * i", False),
+        ("3600 * (431 * i // 3600)", False),  # whole hours
+    ],
+)
+def test_bursts_of_equal_times_are_asked_about(bare, moment, is_asked):
+    start = bare.slot.replace(minute=0) - timedelta(days=4)
+    bare.predictions(scored_at=f"timestamptz '{start}' + ({moment}) * interval 1 second")
+    bare.config()
+
+    said = "have the same time as another: if such items belong together" in bare.run("check").out
+
+    assert said == is_asked
 
 
 @pytest.mark.parametrize(("of_small", "is_noted"), [("i % 20 > 7", True), ("i % 20 > 0", False)])

@@ -7,21 +7,22 @@ whether the truth joins.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from monitor.cli.commands.group_checks import group_hints, group_warnings
 from monitor.cli.commands.inverted_labels import inverted_warnings
 from monitor.domain.errors import LabelsRefused, SourceRefused
 from monitor.domain.model import BandEdges, Frame, Window
-from monitor.domain.ports import CheckResult, ExcludesRows
+from monitor.domain.ports import CheckResult, ExcludesRows, TimesPredictions
 from monitor.domain.shown import is_picture
 from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.domain.values import listed
 from monitor.presentation.numbers import minute_text, plural
 from monitor.presentation.parts.judge import verdicts_text
+from monitor.presentation.parts.runs import runs_sentence
 from monitor.rounds.labels.late_labels import past_labels
 from monitor.rounds.labels.older_labels import older_labels_concern
 from monitor.rounds.labels.truth_reach import (
@@ -35,6 +36,7 @@ from monitor.rounds.labels.truth_reach import (
     windows_before,
 )
 from monitor.rounds.opening.setting_changes import version_change
+from monitor.rounds.parts.runs import find_runs
 from monitor.rounds.sampling.amounts import large_item_sentences
 from monitor.rounds.sampling.baseline import check_baseline, majority_sentence
 from monitor.rounds.sampling.plan import broken_pictures
@@ -89,7 +91,7 @@ def check_source(context: MonitorContext) -> CheckResult:
         *large_item_sentences(frame, [settings.sample.budget // 2] * len(frame.strata)),
         *_version_warnings(frame),
         *group_warnings(frame),
-        *group_hints(frame),
+        *group_hints(frame, times=_times(context, frame)),
         *_where_warnings(context, window, is_empty=False),
         *_shown_warnings(context, frame),
     )
@@ -98,6 +100,14 @@ def check_source(context: MonitorContext) -> CheckResult:
     also = [f"also there: {_counted(frame.omitted)}"] if frame.omitted else []
     text = "; ".join([summary, *verdicts, *omitted, *also, *unexpected.notes])
     return CheckResult(text, warnings)
+
+
+def _times(context: MonitorContext, frame: Frame) -> Collection[datetime]:
+    """Read when some items were predicted; empty if the source has no times."""
+    if not isinstance(context.source, TimesPredictions):
+        return ()
+    ids = [each.id for part in frame.strata for each in part.candidates[:_COMPARED]]
+    return context.source.prediction_times(ids, frame.window).values()
 
 
 def _counted(reasons: Mapping[Any, int]) -> str:
@@ -191,6 +201,7 @@ def check_truth(
     frame = context.source.scan(window, BandEdges().strata(), _COMPARED, "check")
     ids = [id_ for part in frame.strata for id_ in reader.own(part)]
     reach = reach_of(context, reader, window)
+    labels = _labels(reader, labeler, ids)
     is_mature = window.end + settings.matures <= context.clock()
     has_a_row_each = is_mature and settings.missing_means == "unanswered"
     join = _Join(window, ids, labeler.examples(), reach, has_a_row_each)
@@ -207,7 +218,8 @@ def check_truth(
         *_join_warnings(join),
         *(sentence for sentence in (near, unclear, older) if sentence is not None),
         *_class_warnings(context, reader, join),
-        *inverted_warnings(reader, frame, reach, labeler.labels_of),
+        *inverted_warnings(frame, reach, labels, missing_is_negative=labeler.missing_is_negative),
+        *(_runs_warnings(context, frame, labels) if is_mature else ()),
         *_unmatched_warnings(context, labeler),
         *_late_warnings(context, reader, settings),
     )
@@ -271,6 +283,26 @@ def _class_warnings(context: MonitorContext, reader: TruthReader, join: _Join) -
                 f"{_share(now)} {name} items from {join.window} have a label, where "
                 f"{_share(then)} have one in the window before; are all rows there?"
             )
+
+
+def _labels(reader: TruthReader, labeler: ColumnLabeler, ids: Sequence[str]) -> dict[str, bool]:
+    missing_is_negative = reader.labeler.missing_is_negative
+    return {**dict.fromkeys(ids if missing_is_negative else (), False), **labeler.labels_of(ids)}
+
+
+def _runs_warnings(
+    context: MonitorContext, frame: Frame, labels: Mapping[str, bool]
+) -> Iterator[str]:
+    """Report that labels come in runs, where no column names what items belong to."""
+    if frame.group_column is not None:
+        return
+    by_class: dict[bool, dict[str, bool]] = {True: {}, False: {}}
+    for part in frame.strata:
+        own = {each.id: labels[each.id] for each in part.candidates if each.id in labels}
+        by_class[part.stratum.flagged].update(own)
+    runs = find_runs(context.source, frame.window, by_class)
+    if runs is not None:
+        yield runs_sentence(runs)
 
 
 def _late_warnings(

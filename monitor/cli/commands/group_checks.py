@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 
 from monitor.domain.model import Frame
 from monitor.domain.shown import Shown
 from monitor.domain.values import listed
 from monitor.presentation.numbers import plural
+from monitor.presentation.parts.runs import groups_question
 
 _MOST_WITHOUT = 0.05  # of the items
 _LEAST_GROUPS = 10  # of a class; with fewer, 95 % of Student's t is far from 95 % of the normal
 _MOST_ALONE = 0.5  # of the ids
 _MOST_EQUAL = 0.1  # of the items
 _BEGINNING = re.compile(r"(.*[A-Za-z].*[-_:/.#|])[^-_:/.#|]+")  # dates and numbers are no groups
-_IF_GROUPS = (
-    "if such items belong together, as of one user or campaign, intervals of the rate are too "
-    "narrow and alarms more frequent than promised; source.columns.group names the column"
-)
+_BATCHES = 0.9  # of the items; where nearly all share a time, a batch job wrote it
+_BURSTS = 10  # times as many pairs of equal times as steady traffic has: the day has its peaks
 _COMPARED = 20  # items; of fewer each may well be of another group
 
 
@@ -46,8 +46,10 @@ def group_warnings(frame: Frame) -> Iterator[str]:
     yield from _spellings(named, column)
 
 
-def group_hints(frame: Frame, shown: Collection[Shown] = ()) -> Iterator[str]:
-    """Ask for groups where none are named, but ids begin alike or items show equal content."""
+def group_hints(
+    frame: Frame, shown: Collection[Shown] = (), times: Collection[datetime] = ()
+) -> Iterator[str]:
+    """Ask for groups where none are named, but ids begin alike, or content or times are equal."""
     if frame.group_column is not None:
         return
     ids = [candidate.id for part in frame.strata for candidate in part.candidates]
@@ -57,12 +59,36 @@ def group_hints(frame: Frame, shown: Collection[Shown] = ()) -> Iterator[str]:
         largest = max(repeated, key=lambda start: (repeated[start], start))
         yield (
             f"{sum(repeated.values())} of {plural(len(ids), 'id')} share their beginning with "
-            f"another, such as {largest!r}: {_IF_GROUPS}"
+            f"another, such as {largest!r}: {groups_question()}"
         )
     texts = Counter(repr(sorted(one.items())) for one in shown if any(one.values()))
     equal = sum(count for count in texts.values() if count > 1)
     if equal > _MOST_EQUAL * texts.total() and equal >= _LEAST_GROUPS:
-        yield f"{equal} of {plural(texts.total(), 'item')} show equal content: {_IF_GROUPS}"
+        yield f"{equal} of {plural(texts.total(), 'item')} show equal content: {groups_question()}"
+    yield from _bursts(times)
+
+
+def _bursts(times: Collection[datetime]) -> Iterator[str]:
+    """Report times that several items share, unless all come in batches or times are coarse."""
+    shared = [count for count in Counter(times).values() if count > 1]
+    if sum(shared) <= _MOST_EQUAL * len(times) or len(shared) < _LEAST_GROUPS:
+        return
+    span = max(times) - min(times)
+    pairs = sum(count * (count - 1) for count in shared) / 2
+    by_chance = len(times) * (len(times) - 1) / 2 * _resolution(times) / span
+    if sum(shared) < _BATCHES * len(times) and pairs > _BURSTS * by_chance:
+        yield (
+            f"{sum(shared)} of {plural(len(times), 'item')} have the same time as another: "
+            f"{groups_question()}"
+        )
+
+
+def _resolution(times: Collection[datetime]) -> timedelta:
+    """Return the longest unit that all times are whole numbers of."""
+    units = (timedelta(days=1), timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1))
+    start = datetime(1970, 1, 1, tzinfo=UTC)
+    whole = (unit for unit in units if not any((at - start) % unit for at in times))
+    return next(whole, timedelta(milliseconds=1))
 
 
 def _few_groups(frame: Frame, column: str) -> Iterator[str]:

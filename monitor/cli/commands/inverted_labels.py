@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from monitor.presentation.labels import inverted_classes_sentence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from monitor.domain.model import Frame
-    from monitor.rounds.labels.truth_reach import Reach, TruthReader
+    from monitor.rounds.labels.truth_reach import Reach
     from monitor.stats.core.counts import Interval
 
 _LABELS = "labels of this window"
@@ -24,13 +24,9 @@ _DRAWS = 500
 
 
 def inverted_warnings(
-    reader: TruthReader,
-    frame: Frame,
-    reach: Reach,
-    labels_of: Callable[[Sequence[str]], Mapping[str, bool]],
+    frame: Frame, reach: Reach, labels: Mapping[str, bool], *, missing_is_negative: bool
 ) -> Iterator[str]:
     """Report that flagged items, or higher scores, are positive less often, beyond chance."""
-    missing_is_negative = reader.labeler.missing_is_negative
     counts = [
         (part.positive, part.checked if missing_is_negative else part.known)
         for part in (reach.flagged, reach.passed)
@@ -38,7 +34,7 @@ def inverted_warnings(
     if _is_inverted(*counts):
         yield inverted_classes_sentence(*counts)
         return
-    sentence = _order_sentence(reader, frame, reach, labels_of)
+    sentence = _order_sentence(frame, reach, labels)
     if sentence is not None:
         yield sentence
 
@@ -55,18 +51,9 @@ def _is_inverted(flagged: tuple[int, int], passed: tuple[int, int]) -> bool:
     )
 
 
-def _order_sentence(
-    reader: TruthReader,
-    frame: Frame,
-    reach: Reach,
-    labels_of: Callable[[Sequence[str]], Mapping[str, bool]],
-) -> str | None:
+def _order_sentence(frame: Frame, reach: Reach, labels: Mapping[str, bool]) -> str | None:
     import numpy as np
 
-    own = {id_ for part in frame.strata for id_ in reader.own(part)}
-    truth, missing_is_negative = labels_of(sorted(own)), reader.labeler.missing_is_negative
-    labels: dict[str, bool] = dict.fromkeys(own, False) if missing_is_negative else {}
-    labels.update(truth)
     rows = [
         (each.score, part.stratum.flagged, labels[each.id])
         for part in frame.strata

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.stats.detection.alternatives import ERRORS
-from monitor.stats.detection.e_detector import log_mixed, update
+from monitor.stats.detection.e_detector import log_mixed, log_threshold, update
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,3 +98,15 @@ def alarms_of_variation(
         alarms += int(fires.sum())
         log_m[fires] = -np.inf
     return alarms / _PATHS
+
+
+def alarms_of_effect(effect: float, rounds: int = 52) -> float:
+    """Return the mean number of alarms in ``rounds`` where 1 is promised, at the limit itself.
+
+    Labels are worth 1/``effect`` of what the detector takes them for, 1 or more.
+
+    >>> alarms_of_effect(1.0) <= 1, alarms_of_effect(4.0) > 4
+    (True, True)
+    """
+    threshold = log_threshold(rounds, 1)
+    return alarms_of_variation(0.0, 1.0, math.sqrt(effect - 1), threshold=threshold, rounds=rounds)

@@ -1,0 +1,49 @@
+"""Sentences on labels that come in runs, and on groups that no column names."""
+
+from __future__ import annotations
+
+from monitor.domain.setting_types import Report
+from monitor.presentation.parts.view import PartView
+
+
+class RunsRow(Report):
+    """Labels of a predicted class that come in runs, in the order of time.
+
+    ``labels`` names the class, ``items`` counts its labels and ``runs`` the stretches of equal
+    ones, of which ``expected`` are in a random order. The labels are worth 1/``effect`` of what
+    independent ones are, so up to ``alarms`` false alarms come for each one promised.
+    """
+
+    labels: str
+    items: int
+    runs: int
+    expected: float
+    effect: float
+    alarms: float
+
+
+class RunsView(PartView[RunsRow | None]):
+    """A value of the report alone; its sentence is among the notices."""
+
+    name = "runs"
+    kind = RunsRow
+
+
+def groups_question(alarms: float | None = None) -> str:
+    """Ask for the column of groups, as alarms may be ``alarms`` times as frequent as promised."""
+    often = "more frequent than"
+    if alarms is not None:
+        often = f"up to {alarms:.1f} times as frequent as"
+    return (
+        "if such items belong together, as of one user or campaign, intervals of the rate are too "
+        f"narrow and alarms {often} promised; source.columns.group names the column"
+    )
+
+
+def runs_sentence(row: RunsRow) -> str:
+    """Return the sentence that labels of a class come in runs, and what that may cost."""
+    return (
+        f"labels of {row.labels} items come in runs: in the order of time {row.items} labels "
+        f"change {row.runs - 1} times (expected about {row.expected - 1:.0f}) and are worth about "
+        f"{row.items / row.effect:.0f} independent ones; {groups_question(row.alarms)}"
+    )

@@ -1,0 +1,87 @@
+"""Runs of equal labels in the order of time, where no column names what items belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from monitor.domain.crashpoint import outside
+from monitor.domain.label_parts import class_name
+from monitor.domain.model import Window
+from monitor.domain.ports import Source, TimesPredictions
+from monitor.domain.report import NoticeRow
+from monitor.domain.round import Round
+from monitor.presentation.parts.runs import RunsRow, runs_sentence
+from monitor.rounds.context import MonitorContext
+from monitor.rounds.estimation.groups import NOTED
+from monitor.rounds.parts.part import ReportedVersion, ReportPart
+from monitor.stats.drift.round_variation import alarms_of_effect
+from monitor.stats.labels.label_runs import label_runs
+from monitor.storage.labels.round_labels import RoundLabels
+
+RUNS = "runs"
+"""Name of these counts in the store."""
+
+CHANCE = 0.001
+"""Probability of as few runs in a random order below which they are noted."""
+
+
+class RunsPart(ReportPart):
+    """Runs that the closing counted, when the times of the items were read."""
+
+    name = RUNS
+
+    def row(self, version: ReportedVersion) -> RunsRow | None:
+        """Report them; None if labels come as by chance."""
+        return None if version.drawn is None else RunsRow.model_validate(version.drawn)
+
+    def notices(self, version: ReportedVersion, row: RunsRow | None) -> list[NoticeRow]:  # noqa: ARG002
+        """Note that labels come in runs."""
+        if row is None:
+            return []
+        sentence = runs_sentence(row)
+        return [NoticeRow(kind=RUNS, subject=row.labels, value=row.effect, sentence=sentence)]
+
+
+def runs_of_round(context: MonitorContext, round_: Round, labels: RoundLabels) -> RunsRow | None:
+    """Find runs of the labels of a round without groups; None where they are as by chance."""
+    if any(item.group is not None for item in labels.items):
+        return None
+    is_flagged = {part.stratum.name: part.stratum.flagged for part in labels.strata}
+    by_class: dict[bool, dict[str, bool]] = {True: {}, False: {}}
+    for item, positive in labels.usable():
+        by_class[is_flagged[item.stratum]][item.id] = positive
+    return find_runs(context.source, round_.window, by_class)
+
+
+def find_runs(
+    source: Source, window: Window, by_class: Mapping[bool, Mapping[str, bool]]
+) -> RunsRow | None:
+    """Find the predicted class whose labels come in runs most, in the order of time.
+
+    ``by_class`` has the label of each item. None if runs are as by chance, or cost little.
+    """
+    if not isinstance(source, TimesPredictions):
+        return None
+    with outside("scan"):
+        times = source.prediction_times([*by_class[True], *by_class[False]], window)
+    counted = [
+        (class_name(flagged), label_runs(np.array([labels[each] for each in ordered])))
+        for flagged, labels in by_class.items()
+        if (ordered := sorted(labels.keys() & times.keys(), key=lambda each: (times[each], each)))
+    ]
+    noted = [
+        (name, runs) for name, runs in counted if runs.probability < CHANCE and runs.effect >= NOTED
+    ]
+    if not noted:
+        return None
+    name, runs = max(noted, key=lambda each: each[1].effect)
+    return RunsRow(
+        labels=name,
+        items=runs.labels,
+        runs=runs.runs,
+        expected=runs.expected,
+        effect=runs.effect,
+        alarms=alarms_of_effect(runs.effect),
+    )
