@@ -380,7 +380,7 @@ def played(
 ) -> list[int]:
     """Count the alarms of each round after some quiet ones; evidence that fires starts anew."""
     earlier = [process.drawn(rng)[0] for _ in range(QUIET)]
-    watched = len(limits.on_judge()) if isinstance(limits, Limits) else len(limits)
+    watched = len(limits.on("judge")) if isinstance(limits, Limits) else len(limits)
     threshold, evidence = log_threshold(YEAR, watched), [Evidence()] * watched
     alarms = []
     for _ in range(rounds):

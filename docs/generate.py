@@ -35,8 +35,6 @@ from monitor.domain.judge import Judge
 from monitor.domain.sample_settings import Bands, Cells, Cost, Margin, Sample
 from monitor.domain.sampled_log import LogShares
 from monitor.domain.settings import (
-    JUDGE_METRICS,
-    LIMITED_METRICS,
     Bound,
     FalseAlarms,
     Limits,
@@ -44,6 +42,7 @@ from monitor.domain.settings import (
     ReferenceMatrix,
     Schedule,
 )
+from monitor.limitable import LIMITABLE
 from monitor.sources.shown_columns import ShownColumn
 from monitor.sources.table_settings import (
     Columns,
@@ -232,7 +231,7 @@ NOTES = {
     "Labeling.late_labels": "labels that come within it after closing still correct the round; "
     "after it what people were shown is deleted",
     "Limits.bounds": "metrics stand directly under `limits`: "
-    + ", ".join(f"`{metric}`" for metric in (*LIMITED_METRICS, *JUDGE_METRICS))
+    + ", ".join(f"`{metric}`" for metric in LIMITABLE)
     + "; a number, or `at_least` and `at_most`",
     "Limits.notify_provisional": "one notice where provisional numbers are beyond a limit; "
     "[no promise covers it](../how-to/alerts.md#what-is-sent-and-what-if-it-fails)",

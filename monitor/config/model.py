@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -52,6 +52,7 @@ from monitor.domain.settings import (
 from monitor.domain.slots import rounds_per
 from monitor.files.sqlite_address import literal_address
 from monitor.labeling.column import NO_TRUTHS, ColumnSettings
+from monitor.limitable import JUDGE, limitable_of
 from monitor.tracking.mlflow import MlflowSettings
 
 
@@ -191,11 +192,14 @@ class MonitorConfig(Settings):
         )
 
 
+def _has_limit(name: str, monitor: MonitorConfig) -> bool:
+    return name in monitor.limits.bounds
+
+
 FACTS: dict[str, Callable[[MonitorConfig], bool]] = {
     "sample.bands": lambda monitor: monitor._cuts("bands", ONE_BAND),
     "sample.cells": lambda monitor: monitor._cuts("cells", ONE_CELL),
-    "limits.judge_tpr": lambda monitor: "judge_tpr" in monitor.limits.bounds,
-    "limits.judge_fpr": lambda monitor: "judge_fpr" in monitor.limits.bounds,
+    **{f"limits.{name}": partial(_has_limit, name) for name in limitable_of(JUDGE)},
     "sample.max_labels": lambda monitor: monitor.sample.max_labels == "all",
     "labeling.checks": lambda monitor: getattr(monitor.labeling, "checks", None) is not None,
     "judge": lambda monitor: monitor.judge is not None,
@@ -230,8 +234,7 @@ _BANDS_ALONE = (
 EXCLUSIONS = {
     ("sample.bands", "no score"): _NO_SCORE.format("bands"),
     ("sample.cells", "no score"): _NO_SCORE.format("cells"),
-    ("limits.judge_tpr", "no judge"): _NO_JUDGE,
-    ("limits.judge_fpr", "no judge"): _NO_JUDGE,
+    **{(f"limits.{name}", "no judge"): _NO_JUDGE for name in limitable_of(JUDGE)},
     ("judge", "labels of the judge"): (
         "its column is labeling.value, the truth; a judge is another opinion"
     ),
@@ -243,8 +246,7 @@ EXCLUSIONS = {
         "labels of a class that are all counted have no groups; draw its items (another labeler), "
         "or remove the group"
     ),
-    ("limits.judge_tpr", "source.columns.group"): _NO_GROUPS,
-    ("limits.judge_fpr", "source.columns.group"): _NO_GROUPS,
+    **{(f"limits.{name}", "source.columns.group"): _NO_GROUPS for name in limitable_of(JUDGE)},
     ("sample.max_labels", "another labeler"): (
         "all is for one labeler of kind column, whose labels cost nothing; give a number"
     ),

@@ -6,7 +6,6 @@ its unit and its reason.
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -31,6 +30,7 @@ from monitor.domain.registered import AliasRead
 from monitor.domain.sample_settings import Sample
 from monitor.domain.sampled_log import keeps_all
 from monitor.domain.setting_types import Duration, Settings, Share, TimeZone
+from monitor.limitable import CLASSIFIER, LIMITABLE, no_limit_text, subject_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -131,34 +131,14 @@ class LimitSide(NamedTuple):
     side: Side
 
 
-LIMITED_METRICS = (
-    "precision",
-    "recall",
-    "f1",
-    "specificity",
-    "fpr",
-    "npv",
-    "false_omission_rate",
-    "prevalence",
-    "accuracy",
-)
-"""Metrics that can have a limit, by their public names; here so that numpy can wait."""
-
-JUDGE_METRICS = {"judge_tpr": "recall", "judge_fpr": "fpr"}
-"""Rates of a judge that can have a limit, and what each is called of a classifier."""
-
-_LIMITABLE = (*LIMITED_METRICS, *JUDGE_METRICS)
-_LOWER_IS_BETTER = frozenset({"fpr", "false_omission_rate", "judge_fpr"})
 _OWN_KEYS = frozenset({"bounds", "false_alarm_every", "notify_provisional"})
 
 
-def _can_have_a_limit(metric: str) -> str:
-    if metric not in _LIMITABLE:
-        close = difflib.get_close_matches(metric, _LIMITABLE, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"use one of {', '.join(_LIMITABLE)}"
-        message = f"{metric!r} cannot have a limit; {hint}"
+def _can_have_a_limit(name: str) -> str:
+    if name not in LIMITABLE:
+        message = no_limit_text(name, LIMITABLE)
         raise ValueError(message)
-    return metric
+    return name
 
 
 class Limits(Settings):
@@ -200,17 +180,17 @@ class Limits(Settings):
         """Return those on the classifier, as the statistics take them."""
         from monitor.stats.detection.half_space import Limit  # noqa: PLC0415  numpy takes 0.2 s
 
-        return [Limit(*side) for side in self.sides() if side.metric not in JUDGE_METRICS]
+        return [Limit(*side) for side in self.on(CLASSIFIER)]
 
     def every_of_classifier(self) -> float:
-        """Return the promise that the limits on the classifier keep: those on a judge share it."""
-        of_classifier = len(self.sides()) - len(self.on_judge())
+        """Return the promise that the limits on the classifier keep: all limits share it."""
+        of_classifier = len(self.on(CLASSIFIER))
         shares = len(self.sides()) / of_classifier if of_classifier else 1.0
         return self.false_alarm_every * shares
 
-    def on_judge(self) -> list[LimitSide]:
-        """Return those on the judge."""
-        return [side for side in self.sides() if side.metric in JUDGE_METRICS]
+    def on(self, subject: str) -> list[LimitSide]:
+        """Return those on a subject of `monitor.limitable`."""
+        return [side for side in self.sides() if subject_of(side.metric) == subject]
 
 
 LEAST_CONFIDENCE = 0.5
@@ -233,7 +213,9 @@ class FalseAlarms(Settings):
 def _bound(metric: str, value: object) -> object:
     if isinstance(value, dict):
         return value
-    return {"at_most" if metric in _LOWER_IS_BETTER else "at_least": value}
+    quantity = LIMITABLE.get(metric)
+    lower_is_better = quantity is not None and quantity.complement is not None
+    return {"at_most" if lower_is_better else "at_least": value}
 
 
 class ReferenceMatrix(Settings):

@@ -15,7 +15,7 @@ from monitor.domain.report import (
     RecoveryRow,
     RoundReport,
 )
-from monitor.domain.settings import JUDGE_METRICS
+from monitor.limitable import CLASSIFIER, JUDGE, subject_of
 from monitor.presentation.estimates import WHATEVER, estimate_text
 from monitor.presentation.numbers import (
     NOT_ESTIMABLE,
@@ -138,7 +138,7 @@ def recovery_sentence(alert: Limited, recovery: RecoveryRow) -> str:
 
 
 def _where(alert: Limited, recovery: RecoveryRow) -> str:
-    labels = "in this round" if alert.metric in JUDGE_METRICS else "with earlier rounds"
+    labels = "with earlier rounds" if subject_of(alert.metric) == CLASSIFIER else "in this round"
     if recovery.level is None:
         return f"{alert.metric} is {NOT_ESTIMABLE} {labels}"
     beyond = "under" if alert.side == "at_least" else "over"
@@ -161,7 +161,7 @@ def _gathered(recovery: RecoveryRow) -> str:
 
 
 def _upcoming(alert: Limited, recovery: RecoveryRow) -> str:
-    if recovery.level is None or alert.metric in JUDGE_METRICS:
+    if recovery.level is None or subject_of(alert.metric) != CLASSIFIER:
         return ""
     if not keeps(alert.side, alert.limit, recovery.level):
         return f"; no end is expected while {alert.metric} stays there"
@@ -214,15 +214,15 @@ def alert_to_do(alert: StoredAlert, *, is_open: bool) -> str:
 
 def remedies(metrics: Iterable[str]) -> list[str]:
     """Describe what helps against alerts on some metrics, the cheapest first."""
-    is_of_judge = {metric in JUDGE_METRICS for metric in metrics}
+    subjects = set(map(subject_of, metrics))
     sentences = ["If labels are wrong, correct them: the alert is then revised."]
-    if False in is_of_judge:
+    if CLASSIFIER in subjects:
         sentences.append(
             "If they are right, fix what feeds the classifier, move its threshold or retrain it; "
             "the alert ends by itself once later labels show that the metric recovered, and "
             "pr-monitor status shows the progress."
         )
-    if True in is_of_judge:
+    if JUDGE in subjects:
         sentences.append(
             "A worse judge costs more labels but makes no estimate wrong: check whether its model "
             "or prompt changed, and if so set a new judge.version."
@@ -258,7 +258,7 @@ def _how_sure(row: EstimateRow | None) -> str:
 
 def alert_cause(alert: Limited, report: RoundReport) -> str | None:
     """Explain why the metric of an alert changed, without a full stop; None if unknown."""
-    if alert.metric in JUDGE_METRICS:
+    if subject_of(alert.metric) == JUDGE:
         return (
             "the classifier's estimates do not depend on the judge: the judge or the items have "
             "changed"

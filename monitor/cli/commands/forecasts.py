@@ -163,18 +163,18 @@ def simulate(
 
 
 def _drift(drops: Sequence[str], prevalence: str | None) -> Drift:
-    from monitor.domain.settings import LIMITED_METRICS
+    from monitor.limitable import CLASSIFIER, limitable_of
     from monitor.rounds.forecast.simulate import Drift
 
-    changes = parse_pairs(drops, "--drop", "precision=-0.10")
+    changes, metrics = parse_pairs(drops, "--drop", "precision=-0.10"), limitable_of(CLASSIFIER)
     for metric, change in changes.items():
         if not -1 < change < 1:
             message = (
                 f"{metric}={change:g} is no change of a share; ten points less are {metric}=-0.10"
             )
             raise typer.BadParameter(message, param_hint="--drop")
-        if metric not in LIMITED_METRICS:
-            message = f"{metric!r} cannot be simulated; use one of {', '.join(LIMITED_METRICS)}"
+        if metric not in metrics:
+            message = f"{metric!r} cannot be simulated; use one of {', '.join(metrics)}"
             raise typer.BadParameter(message, param_hint="--drop")
     times = 1.0 if prevalence is None else _times(prevalence)
     return Drift({metric: -change for metric, change in changes.items()}, times)

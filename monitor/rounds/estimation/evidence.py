@@ -14,7 +14,8 @@ from monitor.domain.alerting import AlertState, StoredAlert, keeps, recovery_aft
 from monitor.domain.model import Stratum, Verdict
 from monitor.domain.report import RecoveryRow, find_row
 from monitor.domain.sample_settings import Sample
-from monitor.domain.settings import JUDGE_METRICS, Limits, LimitSide, ReferenceMatrix, RoundSettings
+from monitor.domain.settings import Limits, LimitSide, ReferenceMatrix, RoundSettings
+from monitor.limitable import CLASSIFIER, JUDGE, LIMITABLE, subject_of
 from monitor.rounds.estimation.history import before_launch, cells_to_pool
 from monitor.rounds.estimation.judge import as_classifier, smoothed_rates
 from monitor.rounds.estimation.tally import Completed, Counted, Tally
@@ -59,16 +60,17 @@ def judge_evidence(now: Tally, earlier: Sequence[Counted], limits: Limits) -> li
     A round without verdicts has none, neither for a limit nor against it.
     """
     strata = now.frame
-    if not limits.on_judge() or all(one.verdict is None for one in strata):
+    if not limits.on(JUDGE) or all(one.verdict is None for one in strata):
         nothing = (0.0,) * len(ERRORS)
-        return [LimitEvidence(side, nothing, log_recovery=0.0) for side in limits.on_judge()]
-    return [_judge_evidence(side, now, earlier, strata) for side in limits.on_judge()]
+        return [LimitEvidence(side, nothing, log_recovery=0.0) for side in limits.on(JUDGE)]
+    return [_judge_evidence(side, now, earlier, strata) for side in limits.on(JUDGE)]
 
 
 def _judge_evidence(
     side: LimitSide, now: Tally, earlier: Sequence[Counted], strata: Sequence[Stratum]
 ) -> LimitEvidence:
-    limit, flags = Limit(JUDGE_METRICS[side.metric], side.value, side.side).direct(), Verdict.YES
+    metric, flags = LIMITABLE[side.metric].metric, Verdict.YES
+    limit = Limit(metric, side.value, side.side).direct()
     if limit.metric == "specificity":  # recall of the negatives, by what the judge says no to
         limit, flags = replace(limit, metric="recall"), Verdict.NO
     counted = partial(as_classifier, strata=strata, flags=flags)
@@ -160,7 +162,7 @@ def _row(
 
 def _level(estimate: RoundEstimate, metric: str) -> float | None:
     """Find what reports show of a metric with earlier rounds; of a judge's rate, in this round."""
-    row = find_row(estimate.rows, metric, "round" if metric in JUDGE_METRICS else "pooled")
+    row = find_row(estimate.rows, metric, "pooled" if subject_of(metric) == CLASSIFIER else "round")
     return None if row is None else row.point
 
 
@@ -175,7 +177,7 @@ def _within(
 
     None also for a rate of the judge, which these simulations do not know.
     """
-    if alert.metric in JUDGE_METRICS or not keeps(alert.side, alert.limit, level):
+    if subject_of(alert.metric) != CLASSIFIER or not keeps(alert.side, alert.limit, level):
         return None
     counted = batch.counted
     newest, reference = batch.affected[-1], batch.history.reference

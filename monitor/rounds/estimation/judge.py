@@ -11,7 +11,8 @@ import numpy as np
 
 from monitor.domain.model import Stratum, Verdict
 from monitor.domain.report import ReportedEstimate
-from monitor.domain.settings import JUDGE_METRICS, Limits
+from monitor.domain.settings import Limits
+from monitor.limitable import JUDGE, LIMITABLE
 from monitor.rounds.estimation.label_errors import reported_rows
 from monitor.rounds.estimation.tally import Completed, Counted, Tally
 from monitor.stats.core.counts import Counts
@@ -79,7 +80,7 @@ def as_classifier(
 
 def judge_estimates(now: Tally, limits: Limits, *, seed: int) -> list[ReportedEstimate]:
     """Estimate each rate of a round's judge that has a limit, from this round alone."""
-    names = {JUDGE_METRICS[side.metric]: side.metric for side in limits.on_judge()}
+    names = {LIMITABLE[side.metric].metric: side.metric for side in limits.on(JUDGE)}
     if not names or all(one.verdict is None for one in now.frame):
         return []
     judge = as_classifier(now, now.frame)

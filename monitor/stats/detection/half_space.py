@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from monitor.limitable import CLASSIFIER, LIMITABLE, limitable_of, no_limit_text
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -25,14 +27,10 @@ Side: TypeAlias = Literal["at_least", "at_most"]
 EDGE = 2.0**-30
 """Limits closer than this to 0 or 1 are taken for them; a power of 2, so that 1 - EDGE is exact."""
 
-_MIRRORED = {"fpr": "specificity", "false_omission_rate": "npv"}
 _F_NUMBER = r"f(\d+(?:\.\d+)?)"
-_REFUSED = {
-    "balanced_accuracy": "recall and specificity",
-    "mcc": "precision and recall",
-    "precision_gain": "precision",
-    "recall_gain": "recall",
-}
+
+WATCHABLE = limitable_of(CLASSIFIER)
+"""Metrics that can have a limit; so can ``f2``, ``f0.5`` and so on."""
 
 
 class LimitCannotBeTested(ValueError):
@@ -69,7 +67,9 @@ class Limit:
     side: Side
 
     def __post_init__(self) -> None:
-        _check_metric(self.metric)
+        if self.metric not in WATCHABLE and _beta(self.metric) == 0:
+            message = no_limit_text(self.metric, WATCHABLE)
+            raise ValueError(message)
         if not EDGE <= self.value <= 1 - EDGE:
             message = (
                 f"a limit on {self.metric} lies strictly between 0 and 1 (by {EDGE:.1g} or more), "
@@ -93,10 +93,11 @@ class Limit:
         >>> print(Limit("fpr", 0.1, "at_most").direct())
         specificity at least 0.9
         """
-        if self.metric not in _MIRRORED:
+        quantity = LIMITABLE.get(self.metric)
+        if quantity is None or quantity.complement is None:
             return self
         other: Side = "at_most" if self.side == "at_least" else "at_least"
-        return replace(self, metric=_MIRRORED[self.metric], value=1 - self.value, side=other)
+        return replace(self, metric=quantity.complement, value=1 - self.value, side=other)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -237,10 +238,6 @@ def per_item(limit: Limit, is_flagged: Bools) -> tuple[Floats, Floats]:
     )
 
 
-WATCHABLE = tuple("f1" if name == "f_beta" else name for name in (*_FORMULAS, *_MIRRORED))
-"""Metrics that can carry a limit; so can ``f2``, ``f0.5`` and so on."""
-
-
 def family(metric: str) -> str:
     """Name the row of the table that a metric is in."""
     return "f_beta" if _beta(metric) > 0 else metric
@@ -250,18 +247,6 @@ def _beta(metric: str) -> float:
     """Weight of recall against precision in an F measure; 0 of another metric."""
     f_number = re.fullmatch(_F_NUMBER, metric)
     return 0.0 if f_number is None else float(f_number[1])
-
-
-def _check_metric(metric: str) -> None:
-    if metric in _REFUSED:
-        message = (
-            f"{metric} cannot carry a limit: the rates that keep it are not a convex set, so no "
-            f"false-alarm rate can be promised; set limits on {_REFUSED[metric]} instead"
-        )
-        raise ValueError(message)
-    if metric not in WATCHABLE and _beta(metric) == 0:
-        message = f"{metric!r} cannot carry a limit; choose one of {', '.join(WATCHABLE)}"
-        raise ValueError(message)
 
 
 _STEPS = 60  # halvings alone leave no float between the ends of a bracket after 53

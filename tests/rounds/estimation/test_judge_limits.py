@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from monitor.domain.model import Stratum, Verdict
-from monitor.domain.settings import JUDGE_METRICS, Limits
+from monitor.domain.settings import Limits
 from monitor.rounds.estimation.evidence import judge_evidence
 from monitor.rounds.estimation.judge import as_classifier
 from monitor.stats.core.counts import Counts
@@ -127,7 +127,7 @@ def test_where_all_verdicts_are_counted_an_fpr_has_the_evidence_of_a_classifiers
     [mine] = judge_evidence(now, [earlier], Limits.model_validate({"judge_fpr": 0.03}))
 
     before, counted = (as_classifier(each, STRATA) for each in (earlier, now))
-    limit, rates = Limit(JUDGE_METRICS["judge_fpr"], 0.03, "at_most"), guess([before.counts])
+    limit, rates = Limit("fpr", 0.03, "at_most"), guess([before.counts])
     lost, earlier = counted.missing, [before.counts]
     theirs = log_e_path_of_shares(limit, [counted.counts], rates, [lost], earlier)[-1]
     recovery = log_recovery_of_shares(limit, counted.counts, rates, lost, earlier)

@@ -93,15 +93,15 @@ def test_an_empty_class_that_a_metric_does_not_need_is_no_obstacle(metric):
 @pytest.mark.parametrize(
     ("limit", "message"),
     [
-        (("mcc", 0.5, "at_least"), r"^mcc cannot carry .* not a convex .* instead$"),
-        (("recall_gain", 0.5, "at_least"), r"^recall_gain cannot carry .* not a convex .*$"),
-        (("auc", 0.5, "at_least"), "'auc' cannot carry a limit; choose one of precision, "),
+        (("mcc", 0.5, "at_least"), r"^mcc cannot have a limit.* not a convex .* instead$"),
+        (("recall_gain", 0.5, "at_least"), r"^recall_gain cannot have a limit.* not a convex .*$"),
+        (("auc", 0.5, "at_least"), "'auc' cannot have a limit; use one of precision, "),
         *[
             (("recall", value, "at_least"), "recall lies strictly between 0 and 1 .*, got")
             for value in (0.0, 1 - 9e-10, float("nan"))
         ],
         (("recall", 0.5, "above"), "side must be 'at_least' or 'at_most', got 'above'"),
-        (("f0", 0.5, "at_least"), "'f0' cannot carry a limit; choose one of precision, "),
+        (("f0", 0.5, "at_least"), "'f0' cannot have a limit; use one of precision, "),
         (("recall", 0.5, "at_least"), r"size \(3,\) and is_flagged \(2,\)"),
     ],
 )
