@@ -251,11 +251,11 @@ def test_a_plan_that_moves_to_the_hard_items_is_no_change_of_the_column():
 
 
 def test_where_they_may_be_other_errors_both_are_allowed_for():
-    doubtful = CheckCounts(31, 4, 6, 0)
+    doubtful = CheckCounts(31, 5, 6, 0)
 
     after = checked(CASES, {True: doubtful}, [past(CASES, GOOD)])
 
-    of_all = LabelAudit(361, 14, 64, 2)
+    of_all = LabelAudit(361, 15, 64, 2)
     assert after.audits() == [ClassAudits(of_all, None), ClassAudits(LabelAudit(*doubtful), None)]
     assert after.pooled[True].rounds == 2
     assert "allow for either" in " ".join(notice.sentence for notice in after.notices())
