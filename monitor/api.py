@@ -109,6 +109,7 @@ def evaluate(
     sizes: Mapping[str, int] | None = None,
     prevalence: float | None = None,
     flagged_rate: float | None = None,
+    amount: Any = None,
     level: float = 0.95,
 ) -> Evaluation:
     """Evaluate a classifier by labeled items of any balance, adjusted to its population.
@@ -138,6 +139,9 @@ def evaluate(
         another share was positive.
     flagged_rate
         Share of all items that is flagged: what a plain random sample is checked against.
+    amount
+        Column of an amount of each item, such as money, over 0; or these values. Every metric is
+        then by amount. Intervals are wide where few items hold most of it.
     level
         Posterior probability inside each interval, for each metric by itself.
 
@@ -175,6 +179,7 @@ def evaluate(
         score=("score", None if score is None else str(score)),
         weight=("weight", weight),
         stratum=("stratum", stratum),
+        amount=("amount", amount),
     )
     drawn = EvaluationSample(
         random=random,

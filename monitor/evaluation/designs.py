@@ -6,6 +6,7 @@ weights, or by actual class with a prevalence to hold for.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -128,6 +129,8 @@ def design_of(rows: LabeledRows, drawn: EvaluationSample) -> EvaluationDesign:
     if drawn.sizes is None and rows.stratum is not None:
         message = "a stratum is named but no sizes; give the items of each stratum in sizes"
         raise InputRefused(message)
+    if rows.amount is not None:
+        return _by_amount(rows, rows.amount, drawn)
     if drawn.sizes is not None:
         return _by_sizes(rows, drawn.sizes, may_cross=drawn.may_cross)
     if rows.weight is not None:
@@ -178,9 +181,7 @@ def _free(
 
 
 def _by_sizes(rows: LabeledRows, sizes: Mapping[str, int], *, may_cross: bool) -> EvaluationDesign:
-    names = rows.stratum
-    if names is None:
-        names = np.where(rows.flagged, FLAGGED, PASSED).astype(object)
+    names = _names_of(rows)
     size = _checked_sizes(sizes, names)
     total, strata = sum(size.values()), plural(len(size), "stratum").replace("stratums", "strata")
     if may_cross and any(0 < rows.flagged[names == name].mean() < 1 for name in size):
@@ -200,6 +201,13 @@ def _by_sizes(rows: LabeledRows, sizes: Mapping[str, int], *, may_cross: bool) -
         f"{plural_labels(len(rows))} drawn by {rows.terms.value} from {total:,} items, in {strata}"
     )
     return _stratified(rows, sample, order, text, sized=True)
+
+
+def _names_of(rows: LabeledRows) -> NDArray[np.object_]:
+    """Name the stratum of each item: its predicted class where no other is given."""
+    if rows.stratum is not None:
+        return rows.stratum
+    return np.where(rows.flagged, FLAGGED, PASSED).astype(object)
 
 
 def _checked_sizes(sizes: Any, names: NDArray[np.object_]) -> dict[str, int]:
@@ -279,6 +287,36 @@ def _by_weights(rows: LabeledRows, weight: NDArray[np.float64]) -> EvaluationDes
     names = [f"weight {different[h]:g}" for h in order]
     text = f"{label}, weights taken for {len(order)} strata by {rows.terms.value}"
     return _stratified(rows, sample, names, text, sized=False)
+
+
+def _by_amount(
+    rows: LabeledRows, amount: NDArray[np.float64], drawn: EvaluationSample
+) -> EvaluationDesign:
+    """Count each item by its amount, times the items that it stands for.
+
+    Where every item of known sizes is labeled, the window is these items, without any noise.
+    """
+    if drawn.prevalence is not None:
+        message = "prevalence is a share of items, and amount counts no items; remove one"
+        raise InputRefused(message)
+    items, of, is_whole = np.ones(len(rows)), "of a plain random sample", False
+    if drawn.sizes is not None:
+        names = _names_of(rows)
+        size, labels = _checked_sizes(drawn.sizes, names), Counter(names.tolist())
+        items = np.array([size[name] / labels[name] for name in names])
+        of, is_whole = f"of {sum(size.values()):,} items", size == labels
+    elif rows.weight is not None:
+        items, of = rows.weight, "with a weight each"
+    weight = items * amount
+    cells = FourCells.of_items(rows.flagged, rows.positive, weight)
+    text = f"{plural_labels(len(rows))} {of}, by amount and not by number of items"
+    design = _free(replace(rows, weight=weight), cells, text)
+    if not is_whole:
+        return design
+    rate = design.drawn
+    exact = Matrix(*((cells.labeled * cells.weight)[:, np.newaxis]))
+    with_window = replace(rate, of=lambda of: exact if of == "window" else rate.of(of))
+    return replace(design, estimands=("rate", "window"), drawn=with_window)
 
 
 def _crossed(

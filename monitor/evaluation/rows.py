@@ -75,8 +75,8 @@ JUDGE = Terms(
 class LabeledRows:
     """Labeled items, one place of each array per item; both answers and both classes occur.
 
-    ``weight`` is over 0. ``stratum`` is the name of each item's stratum. ``terms`` name the
-    predictions: an item is flagged where a judge says yes.
+    ``weight`` and ``amount`` are over 0. ``stratum`` is the name of each item's stratum. ``terms``
+    name the predictions: an item is flagged where a judge says yes.
     """
 
     positive: Flags
@@ -86,6 +86,7 @@ class LabeledRows:
     weight: Values | None
     stratum: NDArray[np.object_] | None
     terms: Terms = CLASSIFIER
+    amount: Values | None = None
 
     def __len__(self) -> int:
         return len(self.positive)
@@ -99,6 +100,7 @@ def read_rows(
     threshold: float | None = None,
     weight: Column | None = None,
     stratum: Column | None = None,
+    amount: Column | None = None,
     terms: Terms = CLASSIFIER,
 ) -> LabeledRows:
     """Check labeled items; they are flagged where ``predicted`` is 1, else from the threshold on.
@@ -122,11 +124,12 @@ def read_rows(
         flagged=flagged,
         score=scores,
         threshold=threshold,
-        weight=None if weight is None else _weights(weight),
+        weight=None if weight is None else _above_zero(weight, "weight", _WEIGHT),
         stratum=None if stratum is None else _names(stratum),
         terms=terms,
+        amount=None if amount is None else _above_zero(amount, "amount", _AMOUNT),
     )
-    for column in (predicted, score, weight, stratum):
+    for column in (predicted, score, weight, stratum, amount):
         _check_length(column, labels)
     return rows
 
@@ -231,7 +234,7 @@ def _flat(values: Any) -> Any:
 
 def _numbers(column: Column, what: str, expected: str | None = None) -> Values:
     """Read numbers; empty cells, NaN and texts are refused."""
-    expected = expected or f"a {what} is a number"
+    expected = expected or f"{what}s are numbers"
     series = pd.Series(_flat(column.values))
     if series.empty:
         message = f"{column.name}: there is no row; wanted labeled items"
@@ -282,20 +285,21 @@ def _finite(column: Column, what: str) -> Values:
     if not np.isfinite(numbers).all():
         first = int(np.flatnonzero(~np.isfinite(numbers))[0])
         message = (
-            f"{column.name}: {numbers[first]:g} at position {first}; a {what} is a finite number"
+            f"{column.name}: {numbers[first]:g} at position {first}; {what}s are finite numbers"
         )
         raise InputRefused(message)
     return numbers
 
 
-def _weights(column: Column) -> Values:
-    numbers = _finite(column, "weight")
+_WEIGHT = "a weight says for how many items of the population the row stands, so it is more than 0"
+_AMOUNT = "an amount is more than 0; remove rows without one, as they count for nothing"
+
+
+def _above_zero(column: Column, what: str, expected: str) -> Values:
+    numbers = _finite(column, what)
     if not np.all(numbers > 0):
         first = int(np.flatnonzero(numbers <= 0)[0])
-        message = (
-            f"{column.name}: {numbers[first]:g} at position {first}; a weight says for how many "
-            "items of the population the row stands, so it is more than 0"
-        )
+        message = f"{column.name}: {numbers[first]:g} at position {first}; {expected}"
         raise InputRefused(message)
     return numbers
 

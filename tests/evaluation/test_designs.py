@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import monitor
+from monitor.domain.errors import InputRefused
 from monitor.stats.core.metrics import METRICS
 from tests.evaluation.sets import SIZES, cells, drawn_by_class
 
@@ -141,3 +142,51 @@ def test_the_reference_is_a_plain_random_sample_that_knows_no_more(frame, said, 
     found = monitor.evaluate(frame, predicted="predicted", **said)
 
     assert found.reference == reference
+
+
+AMOUNT = np.exp(np.random.default_rng(5).normal(3, 0.5, 8320))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("metric", ["precision", "recall"])
+def test_amounts_of_a_uniform_draw_give_the_ratio_of_samplics(metric):
+    frame = cells(2000, 320, 1000, 5000)
+    truth, flagged = frame.label == 1, frame.predicted == 1
+
+    found = monitor.evaluate(frame, predicted="predicted", random=True, amount=AMOUNT)
+
+    expected = ratio_of_samplics(
+        truth & flagged, flagged if metric == "precision" else truth, AMOUNT
+    )
+    assert ends(found, metric)[0] == pytest.approx(expected[0], rel=1e-7)
+    assert ends(found, metric) == pytest.approx(expected, abs=(expected[2] - expected[1]) / 15)
+    assert "8,320 labels of a plain random sample, by amount and not by" in str(found)
+
+
+def test_amounts_of_items_that_are_all_labeled_are_known_and_those_of_the_classifier_are_not():
+    frame = cells(2000, 320, 1000, 5000)
+    sizes = {"flagged": 2320, "passed": 6000}
+    hit = AMOUNT[(frame.label == 1) & (frame.predicted == 1)].sum()
+
+    found = monitor.evaluate(frame, predicted="predicted", sizes=sizes, amount=AMOUNT)
+
+    exact = hit / AMOUNT[frame.label == 1].sum()
+    assert ends(found, "recall", "window") == pytest.approx([exact] * 3)
+    point, low, high = ends(found, "recall")
+    assert low < point - 0.005 < point + 0.005 < high
+
+
+def test_amounts_count_times_the_items_that_a_label_stands_for():
+    frame = cells(800, 120, 100, 900)
+    amount = AMOUNT[: len(frame)]
+    sizes = {"flagged": 1840, "passed": 20_000}
+    stands_for = np.where(frame.predicted == 1, 2.0, 20.0)
+
+    found = monitor.evaluate(frame, predicted="predicted", sizes=sizes, amount=amount)
+
+    weighted = monitor.evaluate(frame, predicted="predicted", weight=stands_for * amount)
+    by_weight = monitor.evaluate(frame, predicted="predicted", weight=stands_for, amount=amount)
+    for metric in ("precision", "recall", "prevalence"):
+        assert ends(found, metric) == ends(by_weight, metric) == ends(weighted, metric)
+    with pytest.raises(InputRefused, match="no window estimate"):
+        found.estimate("recall", "window")

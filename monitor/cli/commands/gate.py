@@ -78,6 +78,9 @@ def gate(
     flagged_size: FlaggedSizeOption = None,
     passed_size: PassedSizeOption = None,
     weight: WeightOption = None,
+    amount: Annotated[
+        str | None, option("COLUMN", "Column of an amount by which items count, such as money.")
+    ] = None,
     prevalence: PrevalenceOption = None,
     random: RandomOption = False,
     flagged_rate: Annotated[
@@ -114,6 +117,7 @@ def gate(
         "flagged-size": flagged_size,
         "passed-size": passed_size,
         "weight": weight,
+        "amount": amount,
         "prevalence": prevalence,
         "random": random or None,
         "flagged-rate": flagged_rate,
@@ -126,7 +130,15 @@ def gate(
         message = "name a labeled file, or a closed round by --round"
         raise InputRefused(message)
     else:
-        of_file = ("flagged-size", "passed-size", "weight", "prevalence", "random", "flagged-rate")
+        of_file = (
+            "flagged-size",
+            "passed-size",
+            "weight",
+            "amount",
+            "prevalence",
+            "random",
+            "flagged-rate",
+        )
         refuse_options(
             {f"--{name}": options[name] for name in of_file},
             "is of a labeled file; a round knows how its labels were drawn",
@@ -177,6 +189,7 @@ def _of_file(path: Path, label: str, options: dict[str, Any], required: Required
     rows = read_rows(
         Column(f"column {label!r}", frame[label]),
         weight=_column(frame, options, "weight"),
+        amount=_column(frame, options, "amount"),
         **_predictions(frame, options),
     )
     result = evaluate_rows(rows, drawn)
@@ -228,6 +241,9 @@ def _compared_rows(
     from monitor.results.other_predictions import OtherColumns, read_others
     from monitor.stats.estimation.paired import compare
 
+    if rows.amount is not None:
+        message = "--not-worse-than compares items, and --amount counts none; remove one"
+        raise InputRefused(message)
     if drawn.sizes is None:
         message = (
             "--not-worse-than needs the numbers of flagged and passed items: give --flagged-size "

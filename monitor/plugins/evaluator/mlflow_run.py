@@ -39,7 +39,7 @@ from monitor.results.estimates import COLUMNS, HEADLINE
 log = logging.getLogger(__name__)
 
 _DRAWN = ("random", "sizes", "prevalence", "flagged_rate")
-_SETTINGS = (*_DRAWN, "weight", "stratum", "score", "threshold", "level", "metric_prefix")
+_SETTINGS = (*_DRAWN, "weight", "stratum", "amount", "score", "threshold", "level", "metric_prefix")
 _CLASSIFIER = "classifier"
 _TWO_CLASSES = 2
 _LONGEST_TAG = 5000
@@ -139,6 +139,7 @@ def _rows(
         threshold=threshold,
         weight=values_of(features, config.get("weight"), "weight"),
         stratum=values_of(features, config.get("stratum"), "stratum"),
+        amount=values_of(features, config.get("amount"), "amount"),
     )
 
 

@@ -13,9 +13,13 @@ each cell, so that precision and recall have their Jeffreys posteriors,
 
 With weights w of single items, :math:`w_c = \sum w^2/\sum w` and
 :math:`m_c = (\sum w)^2/\sum w^2` (Kish, *Survey Sampling*, 1965), which gives a total the variance
-:math:`\sum w^2` that it has where items are drawn one by one. Of a set drawn by actual class the
-positives' two cells are scaled to the prevalence :math:`\eta`, and the negatives' to
-:math:`1 - \eta`.
+:math:`\sum w^2` that it has where items are drawn one by one. Few heavy items estimate that
+variance poorly. With :math:`\nu_c = 2\,/\,(\sum w^4/(\sum w^2)^2 - 1/n_c)` degrees of freedom
+(Satterthwaite, *Biometrics Bulletin* 2, 1946), less the noise of the :math:`n_c` items themselves,
+:math:`m_c` is divided, and :math:`w_c` multiplied, by the square of Student's 97.5 % quantile over
+the normal one (``benchmarks/amount_sets.py``). Equal weights leave both as they are. Of a set drawn
+by actual class the positives' two cells are scaled to the prevalence :math:`\eta`, and the
+negatives' to :math:`1 - \eta`.
 
 Of a sample of H strata that both predicted classes cross, each stratum's four shares have a
 Dirichlet posterior and its size :math:`N_h` is known, :math:`T_c = \sum_h N_h\, p_{hc}`. Weights
@@ -28,6 +32,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import special
 
 from monitor.stats.core.beta_mixture import HEAVY, LIGHT, BetaMixture
 from monitor.stats.core.draws import POINTS, Estimand, JointPosterior, draw
@@ -37,7 +42,10 @@ from monitor.stats.estimation.cell_matrix import MatrixDraws
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from monitor.stats.core.arrays import Floats
+    from monitor.stats.core.arrays import Floats, Ints
+
+_UPPER = 0.975
+_EQUAL = 1e-12  # relative variance below which weights are equal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +79,7 @@ class FourCells:
         squares = np.bincount(cell, weights=each**2, minlength=4)
         in_class = np.repeat(squares.reshape(2, 2).sum(1) / total.reshape(2, 2).sum(1), 2)
         mean = np.divide(squares, total, out=in_class, where=total > 0)
+        mean *= _doubt_of_variance(cell, each)
         return cls(labeled=total / mean, weight=mean)
 
     def scaled(self, prevalence: float | None = None) -> Matrix:
@@ -93,6 +102,17 @@ class FourCells:
         size = float(np.min(self.labeled[share > 0] / share[share > 0]))
         counts = np.rint(share * size).astype(int).tolist()
         return dict(zip(("tp", "fp", "fn", "tn"), counts, strict=True))
+
+
+def _doubt_of_variance(cell: Ints, weight: Floats) -> Floats:
+    """Return the factor by which Student's law widens the variance of each cell, 1 or more."""
+    items, squares, fourths = (np.bincount(cell, weight**power, 4) for power in (0, 2, 4))
+    seen = items > 0
+    relative = np.divide(fourths, squares**2, out=np.zeros(4), where=seen)
+    excess = relative - np.divide(1, items, out=np.zeros(4), where=seen)
+    differ = excess > _EQUAL
+    student = special.stdtrit(2 / np.where(differ, excess, 1.0), _UPPER)
+    return np.where(differ, (student / special.ndtri(_UPPER)) ** 2, 1.0)
 
 
 def crossed_draws(

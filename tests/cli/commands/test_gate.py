@@ -46,6 +46,23 @@ def test_the_exit_code_and_one_line_say_what_the_labels_show(labeled, limits, co
     assert line.endswith("drawn by predicted class from 50,000 items, in 2 strata)")
 
 
+def test_amounts_decide_otherwise_than_numbers_of_items_and_the_line_says_so(labeled):
+    frame = pd.read_csv(labeled.folder / "labels.csv")
+    missed = (frame["label"] == 1) & (frame["predicted"] == 0)
+    frame.assign(amount=np.where(missed, 100, 10)).to_csv(labeled.folder / "paid.csv", index=False)
+    words = ("paid.csv", "--predicted", "predicted", *SIZES, "--at-least", "recall=0.5")
+
+    by_item = labeled.run("gate", *words)
+    by_amount = labeled.run("gate", *words, "--amount", "amount")
+    compared = labeled.run(
+        "gate", *words, "--amount", "amount", "--not-worse-than", "other.parquet"
+    )
+
+    assert (by_item.code, by_amount.code) == (0, 3)
+    assert "labels of 50,000 items, by amount and not by number of items" in by_amount.out
+    assert "--not-worse-than compares items" in compared.err
+
+
 def test_the_page_shows_what_its_command_prints(labeled):
     [command, _], [printed] = (blocks(page("how-to/gate"), kind) for kind in ("sh", "text"))
 

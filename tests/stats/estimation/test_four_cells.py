@@ -26,7 +26,7 @@ def test_the_four_cells_together_are_a_dirichlet_with_half_a_count_in_each():
     assert np.cov(drawn) == pytest.approx(expected.cov(), rel=0.05, abs=1e-7)
 
 
-def test_a_weighted_total_varies_as_that_of_items_drawn_one_by_one():
+def test_a_weighted_total_varies_as_that_of_items_drawn_one_by_one_by_students_law():
     weight = 1 + np.arange(len(FLAGGED)) % 7.0
     cells = FourCells.of_items(FLAGGED, POSITIVE, weight)
 
@@ -34,7 +34,20 @@ def test_a_weighted_total_varies_as_that_of_items_drawn_one_by_one():
 
     place = 2 * ~FLAGGED + ~POSITIVE
     assert cells.labeled * cells.weight == pytest.approx(np.bincount(place, weight))
-    assert variance == pytest.approx(np.bincount(place, weight**2))
+    squares, fourths = (np.bincount(place, weight**power) for power in (2, 4))
+    freedom = 2 / (fourths / squares**2 - 1 / np.bincount(place))
+    wider = stats.t.ppf(0.975, freedom) / stats.norm.ppf(0.975)
+    assert variance == pytest.approx(squares * wider**2)
+
+
+def test_one_heavy_item_of_a_cell_leaves_its_total_nearly_unknown():
+    weight = np.ones(len(FLAGGED))
+    weight[0] = 1000
+
+    [labels, *others] = FourCells.of_items(FLAGGED, POSITIVE, weight).labeled
+
+    assert labels < 0.5
+    assert others == [6, 10, 200]
 
 
 def test_a_window_and_a_single_predicted_class_are_refused():
