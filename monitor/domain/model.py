@@ -210,7 +210,7 @@ class BadRow(StrEnum):
     NO_RELEASE_CHANCE = "probability of release not in (0, 1]"
     NO_AMOUNT = "amount missing or not a number"
     NEGATIVE_AMOUNT = "amount negative"
-    NO_LOG_CHANCE = "probability of being kept not in (0, 1]"
+    NO_LOG_CHANCE = "probability of being kept not from 0.000001 to 1"
     DUPLICATE = "duplicate id"
 
 

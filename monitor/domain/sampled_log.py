@@ -14,11 +14,14 @@ AMOUNT_NOTE = "rows counted by amount (source.columns.weight): metrics, sizes an
 SIZE_NOTES = (SAMPLED_NOTE, AMOUNT_NOTE)
 """Notes that say what the sizes of a round are, for every reader of its numbers."""
 
-Probability = Annotated[float, Field(gt=0, le=1)]
+LEAST = 1e-6
+"""The least probability of being kept: a single row of less would decide most windows."""
+
+Probability = Annotated[float, Field(ge=LEAST, le=1)]
 
 
 class LogShares(Settings):
-    """The probability that the log keeps a flagged and a passed prediction, in (0, 1]."""
+    """The probability that the log keeps a flagged and a passed prediction, 0.000001 to 1."""
 
     flagged: Probability = 1.0
     passed: Probability = 1.0

@@ -31,6 +31,7 @@ from sqlalchemy import (
 from monitor.domain.challenger import Challenger
 from monitor.domain.judge import Judge
 from monitor.domain.model import Stratum, Verdict, Window
+from monitor.domain.sampled_log import LEAST
 from monitor.domain.segments import NO_VALUE
 from monitor.domain.values import MISSING_MARKERS, rounded_below
 from monitor.files.relations import all_texts
@@ -175,7 +176,7 @@ class RowQuery:
         if columns.released is not None:
             parts |= self._release(columns.released)
         if isinstance(self.settings.kept_with, str):
-            parts["chance"] = self._chance(self.settings.kept_with)
+            parts["chance"] = self._chance(self.settings.kept_with, LEAST)
         if columns.weight is not None:
             parts["weight"] = amount = self._finite(columns.weight)
             parts["chance"] = case((amount > code_of(0), amount))
@@ -233,10 +234,11 @@ class RowQuery:
             parts["chance"] = self._chance(chance)
         return parts
 
-    def _chance(self, name: str) -> ColumnElement[Any]:
-        """Write the probability that a column has; null outside of (0, 1]."""
+    def _chance(self, name: str, least: float = 0.0) -> ColumnElement[Any]:
+        """Write the probability that a column has; null if it is 0, under ``least`` or over 1."""
         number = self._finite(name)
-        is_usable = (number > code_of(0)) & (number <= code_of(1))
+        above = number >= literal_column(f"{least:f}", Double()) if least else number > code_of(0)
+        is_usable = above & (number <= code_of(1))
         return case((is_usable, number))
 
     def _decision(self, challenger: Challenger) -> dict[str, ColumnElement[Any]]:

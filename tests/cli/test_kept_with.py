@@ -92,6 +92,7 @@ def test_a_database_draws_the_same_round_as_files(guardrail):
     ("value", "reason"),
     [
         ("0", "kept_with"),
+        ("1e-9", "greater than or equal to 0.000001"),
         ("{flagged: 1, passed: 1.5}", "less than or equal to 1"),
         ("{flagged: 1, pased: 0.1}", "did you mean passed?"),
         ("score", "'score' holds something else; name the column of probabilities"),
@@ -110,7 +111,7 @@ def test_wrong_settings_are_refused_by_name(guardrail, value, reason):
     assert reason in checked.out + checked.err
 
 
-@pytest.mark.parametrize("chance", ["0", "1.5", "null", "'nan'::double"])
+@pytest.mark.parametrize("chance", ["0", "1e-9", "1.5", "null", "'nan'::double"])
 def test_rows_without_a_usable_probability_are_bad_rows_with_the_reason(guardrail, chance):
     guardrail.select("all.parquet", "true", extra=f"({chance})::double as share")
     guardrail.config(budget=BUDGET, kept=declared("share"))
@@ -118,7 +119,7 @@ def test_rows_without_a_usable_probability_are_bad_rows_with_the_reason(guardrai
     checked = guardrail.run("check")
 
     assert "PROBLEM" in checked.out
-    assert "probability of being kept not in (0, 1]" in checked.out
+    assert "probability of being kept not from 0.000001 to 1" in checked.out
 
 
 @pytest.mark.parametrize(

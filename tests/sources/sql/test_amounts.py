@@ -115,7 +115,7 @@ class TestSampledLog(OfRows):
 
         frame = self.scan(rows, columns=BY_COUNTRY, kept_with="other")
 
-        assert frame.bad_rows == {"probability of being kept not in (0, 1]": 4}
+        assert frame.bad_rows == {"probability of being kept not from 0.000001 to 1": 4}
 
     def test_a_missing_column_is_refused_by_name(self):
         with pytest.raises(SourceRefused, match="kept_with"):
