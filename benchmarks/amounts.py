@@ -2,9 +2,11 @@
 
 Each window has `items`, of which one in 50 is flagged, and amounts with a lognormal law. Positives
 are rarer among large amounts (`--slope`, in log odds per standard deviation). Labels are drawn from
-score cells by md5/amount as `source.columns.weight` draws them, 400 a window. `window` is about the
-amounts of its own items, `rate` about the process. In brackets what a uniform draw that counts
-items says of the amounts: how often its interval of the window holds them.
+score cells by md5/amount as `source.columns.weight` draws them, 400 a window, or as many as the
+largest items of the cells leave room for. `window` is about the amounts of its own items, `rate`
+about the process. In brackets what a uniform draw that counts items says of the amounts: how often
+its interval of the window holds them. Then amounts have a Pareto law with `--tail` and do not
+depend on the truth, without and with one flagged item that holds a fifth of the window.
 """
 
 import numpy as np
@@ -25,8 +27,8 @@ LARGE = 2_000_000  # items by which the process is known
 class Process:
     """Items with a score cell, an amount and the chance of a positive."""
 
-    def __init__(self, spread: float, slope: float) -> None:
-        self.spread, self.slope = spread, slope
+    def __init__(self, spread: float, slope: float, tail: float = 0, single: float = 0) -> None:
+        self.spread, self.slope, self.tail, self.single = spread, slope, tail, single
         self.is_flagged = np.arange(sum(CELLS)) < CELLS[0]
         rates = np.r_[np.linspace(0.6, 0.97, CELLS[0]), np.geomspace(0.0005, 0.03, CELLS[1])]
         self.log_odds = np.log(rates / (1 - rates))
@@ -38,7 +40,21 @@ class Process:
         cell = rng.choice(len(self.share), count, p=self.share)
         z = rng.standard_normal(count)
         chance = 1 / (1 + np.exp(-self.log_odds[cell] + self.slope * z))
-        return cell, 100 * np.exp(self.spread * z), (rng.random(count) < chance).astype(np.int64)
+        truth = (rng.random(count) < chance).astype(np.int64)
+        amount = np.exp(self.spread * z) if not self.tail else rng.pareto(self.tail, count) + 1
+        if self.single:
+            one = np.flatnonzero(self.is_flagged[cell])[0]
+            amount[one] = self.single / (1 - self.single) * (amount.sum() - amount[one])
+        return cell, 100 * amount, truth
+
+    def truth(self, rng: np.random.Generator) -> Values:
+        """Return precision and recall of the process."""
+        cell, amount, truth = self.items(LARGE, rng)
+        if self.tail:  # the amounts of a class are in proportion to its items, and the single one
+            up = self.is_flagged[cell]
+            share = self.single / (1 - self.single)
+            amount = 1 + up * share * len(up) / up.sum()
+        return self.metrics(cell, amount, truth)
 
     def metrics(self, cell: Whole, amount: Values, truth: Whole) -> Values:
         """Return precision and recall of items by amount."""
@@ -55,17 +71,22 @@ def main(
     labels: int = 400,
     spreads: tuple[float, ...] = (0.5, 1.0, 1.5),
     slope: float = 0.5,
+    tail: float = 1.2,
 ) -> None:
-    """Print a line for each spread of the amounts."""
-    print("log amount's sd    window      rate        half-widths  (uniform draw)")
-    for spread in spreads:
-        process, rng = Process(spread, slope), np.random.default_rng(1)
-        truth = process.metrics(*process.items(LARGE, rng))
-        held, half = np.zeros((3, 2)), np.zeros(2)
+    """Print a line for each law of the amounts."""
+    print("amounts              window      rate        half-widths  (uniform draw)  labels")
+    laws = {f"log's sd {spread}": Process(spread, slope) for spread in spreads}
+    laws[f"Pareto {tail}"] = Process(0, 0, tail)
+    laws["and an item of 20 %"] = Process(0, 0, tail, single=0.2)
+    for law, process in laws.items():
+        rng = np.random.default_rng(1)
+        truth = process.truth(rng)
+        held, half, drawn = np.zeros((3, 2)), np.zeros(2), 0
         for _ in range(replicates):
             window = process.items(items, rng)
             own = process.metrics(*window)
             by_amount, plain = (labeled(process, *window, labels, rng, each) for each in (1, 0))
+            drawn += int(by_amount.labeled.sum())
             for i, (counts, estimand, value) in enumerate(
                 ((by_amount, "window", own), (by_amount, "rate", truth), (plain, "window", own))
             ):
@@ -75,7 +96,8 @@ def main(
         of_window, of_rate, of_plain, widths = (
             " ".join(f"{each:.3f}" for each in row / replicates) for row in (*held, half)
         )
-        print(f"{spread:<17}  {of_window} {of_rate} {widths}  ({of_plain})", flush=True)
+        line = f"{law:<21}{of_window} {of_rate} {widths}  ({of_plain})   {drawn / replicates:.0f}"
+        print(line, flush=True)
 
 
 def labeled(
