@@ -11,6 +11,12 @@ recall; and half-widths of the rate without and with it.
 `--alarms`: false alarms a year with both limits exactly at the process's values, where 1 is
 promised, without and with the column; then the share of drops of precision by 8 points that are
 found with it within 4 and 12 rounds.
+
+`--caps`: what a label is worth if at most so many items of a group are labeled. Flagged items of
+one cell are drawn in random order, and only the first `caps` of each group are labeled, until there
+are 240 labels; each group counts by its items in the draw. The worth is the number of labels of a
+plain draw with the same mean squared error about the window, for each label: what the window
+itself errs about the process is the same for all.
 """
 
 from collections.abc import Sequence
@@ -42,6 +48,7 @@ from monitor.stats.estimation.cell_matrix import matrix_draws
 
 SETTINGS = ("30000 1500 500", "30000 1500 1500")
 POINTS, ROUNDS, DROP = 2**9, 4, 0.08
+FLAGGED, LABELS, RATE = 1500, 240, 0.85  # of the capped draws
 Window = tuple[Counts, LabelGroups, Values]
 
 
@@ -97,8 +104,16 @@ def main(
     correlations: tuple[float, ...] = (0.0, 0.1, 0.3, 0.5),
     sizes: tuple[int, ...] = (50, 500),
     alarms: bool = False,
+    caps: tuple[int, ...] = (),
 ) -> None:
     """Print a line for each setting; ``replicates`` are rounds, or half years."""
+    if caps:
+        print("correlation, size    worth of a label, by cap:", *caps)
+        for rho in correlations:
+            for size in sizes:
+                worth = capped_worth(rho, size, caps, replicates)
+                print(f"{f'{rho:g}, {size}':21}" + "  ".join(f"{w:.2f}" for w in worth), flush=True)
+        return
     heads = "alarms: without     with        found in 4 and 12 rounds"
     kinds = "without: rate  pooled      with: window  rate  pooled, half-widths without and with"
     print(f"{'labels, correlation, size':32}{heads if alarms else kinds}")
@@ -193,6 +208,42 @@ def played(
         evidence = [Evidence() if each.fires(threshold) else each for each in after]
         earlier.append(counts)
     return alarms
+
+
+def capped_worth(
+    correlation: float, size: int, caps: Sequence[int], windows: int, seed: int = 4
+) -> Values:
+    """Return for each cap how many plain labels one label is worth."""
+    rng = np.random.default_rng(seed)
+    errors, labels = np.zeros((windows, len(caps) + 1)), np.zeros(len(caps))
+    for errors_of in errors:
+        weight = rng.exponential(size=max(FLAGGED // size, 1))
+        group = rng.choice(len(weight), FLAGGED, p=weight / weight.sum())
+        latent = np.sqrt(correlation) * rng.standard_normal(len(weight))[group]
+        latent += np.sqrt(1 - correlation) * rng.standard_normal(FLAGGED)
+        positive = latent < special.ndtri(RATE)
+        errors_of[0] = positive[:LABELS].mean() - positive.mean()
+        for i, cap in enumerate(caps):
+            estimate, labeled = _capped(group, positive, cap)
+            errors_of[1 + i] = estimate - positive.mean()
+            labels[i] += labeled / windows
+    plain, *capped = (errors**2).mean(axis=0)
+    of_one = plain / (1 / LABELS - 1 / FLAGGED)
+    return np.asarray(1 / (np.array(capped) / of_one + 1 / FLAGGED) / labels)
+
+
+def _capped(group: Whole, positive: Flags, cap: int) -> tuple[float, int]:
+    """Estimate the rate from the first labels of each group; returns the number of labels too."""
+    order = np.argsort(group, kind="stable")
+    first = np.searchsorted(group[order], group[order])
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order)) - first
+    drawn = int(np.searchsorted(np.cumsum(rank < cap), LABELS, side="right"))
+    kept = rank[:drawn] < cap
+    items = np.bincount(group[:drawn])
+    labeled = np.bincount(group[:drawn][kept], minlength=len(items))
+    yes = np.bincount(group[:drawn][kept], positive[:drawn][kept], minlength=len(items))
+    return float(items @ (yes / np.maximum(labeled, 1)) / drawn), int(kept.sum())
 
 
 def _metrics(positive: Values | Whole, size: Values | Whole, of: Process) -> Values:
