@@ -6,6 +6,7 @@ import pytest
 
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Cells, Sample
+from monitor.presentation.parts.segments import SEGMENTS
 from monitor.rounds.forecast.compare import at_threshold
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.half_space import Limit
@@ -145,7 +146,7 @@ def test_segments_and_other_thresholds_are_read_from_the_cells(database):
     scene.finish(1)
 
     round_ = scene.round(1)
-    whole, rows = scene.estimates(1), scene.round_report(1).segments
+    whole, rows = scene.estimates(1), SEGMENTS.of(scene.round_report(1))
     with scene.database.read() as connection:
         compared = at_threshold(connection, round_, 0.7)
     assert len(scene.labels(1).labeled) == 360

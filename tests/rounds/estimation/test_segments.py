@@ -5,6 +5,7 @@ import pytest
 from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Margin, Sample
 from monitor.domain.segments import NO_VALUE
+from monitor.presentation.parts.segments import SEGMENTS
 from monitor.rounds.parts.segments import segment_cells
 from monitor.stats.core.counts import Counts
 from monitor.stats.estimation.posterior import estimates
@@ -44,7 +45,7 @@ def cells_of(scene, found):
 
 
 def rows_of(scene, found):
-    return scene.round_report(found.number).segments
+    return SEGMENTS.of(scene.round_report(found.number))
 
 
 def counts_of(cells):
@@ -104,7 +105,7 @@ def test_a_version_says_of_each_segment_what_the_statistics_say(scene):
         )
         assert row.size == part.size.sum()
         assert (row.flagged, row.labeled) == (part.size[0], part.labeled.sum())
-    segments = scene.round_report(1).segments
+    segments = SEGMENTS.of(scene.round_report(1))
     assert segments == rows_of(scene, found)
     assert len(segments) == 2 * (3 + 2)
 
