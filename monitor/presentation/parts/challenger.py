@@ -80,18 +80,6 @@ def same_sentence(title: str, size: int) -> str:
     )
 
 
-def challenger_sentence(row: ChallengerRow) -> str:
-    """Describe in one sentence how the challenger does."""
-    if row.alone is None:
-        parts = [f"challenger {row.name} is not compared: {row.reason}"]
-    else:
-        labels = f"{row.alone.labeled:,} labels"
-        parts = [f"challenger {row.name} on the same {labels}: {_description(row.alone)}"]
-    if row.pooled is not None:
-        parts.append(f"after {plural(row.pooled.rounds, 'round')}: {_description(row.pooled)}")
-    return "; ".join(parts)
-
-
 def challenger_tables(row: ChallengerRow) -> Iterator[Table]:
     """Lay out each comparison."""
     for comparison in row.comparisons:
@@ -180,11 +168,15 @@ class ChallengerView(PartView[ChallengerRow | None]):
         row = self.of(report)
         if row is None:
             return None
-        tables, lines = (
-            [*challenger_tables(row)],
-            [challenger_sentence(row), *challenger_lines(row)],
-        )
-        return Section(self.name, f"Challenger: {row.name}", tables, lines)
+        if row.alone is None:
+            parts = [f"challenger {row.name} is not compared: {row.reason}"]
+        else:
+            labels = f"{row.alone.labeled:,} labels"
+            parts = [f"challenger {row.name} on the same {labels}: {_description(row.alone)}"]
+        if row.pooled is not None:
+            parts.append(f"after {plural(row.pooled.rounds, 'round')}: {_description(row.pooled)}")
+        lines = ["; ".join(parts), *challenger_lines(row)]
+        return Section(self.name, f"Challenger: {row.name}", [*challenger_tables(row)], lines)
 
     def figures(self, report: RoundReport) -> dict[str, float]:
         """Name the figures of the challenger, of this round and ``_pooled`` over several."""

@@ -105,19 +105,6 @@ def majority_sentence(judge: Judge, yes: int, no: int, flagged: int) -> str:
     )
 
 
-def judge_tables(row: JudgeRow) -> Iterator[Table]:
-    """Lay out the judge's rates, by the labels of this round and of all rounds together."""
-    rows = [each for each in (row.alone, row.pooled) if each is not None]
-    if rows:
-        cells = [
-            [text, *(_ends_text(getattr(each, name)) for each in rows)]
-            for text, name in _RATES.items()
-            # Reports of older rounds do not have it.
-            if name != "youden_j" or any(each.youden_j for each in rows)
-        ]
-        yield Table(["the judge", *map(_head, rows)], cells)
-
-
 def judge_lines(row: JudgeRow) -> Iterator[str]:
     """Describe what to know about the judge; it never counts as a label."""
     if row.alone is not None:
@@ -149,12 +136,19 @@ class JudgeView(PartView[JudgeRow | None]):
     kind = JudgeRow
 
     def section(self, report: RoundReport) -> Section | None:
-        """Lay out the rates of the judge."""
+        """Lay out the judge's rates, by the labels of this round and of all rounds together."""
         row = self.of(report)
         if row is None:
             return None
-        tables, lines = [*judge_tables(row)], [*judge_lines(row)]
-        return Section(self.name, f"Judge: {row.title}", tables, lines)
+        rows = [each for each in (row.alone, row.pooled) if each is not None]
+        cells = [
+            [text, *(_ends_text(getattr(each, name)) for each in rows)]
+            for text, name in _RATES.items()
+            # Reports of older rounds do not have it.
+            if name != "youden_j" or any(each.youden_j for each in rows)
+        ]
+        tables = [Table(["the judge", *map(_head, rows)], cells)] if rows else []
+        return Section(self.name, f"Judge: {row.title}", tables, [*judge_lines(row)])
 
     def figures(self, report: RoundReport) -> dict[str, float]:
         """Name the judge's rates, of this round and ``_pooled``, and the labels it saves."""

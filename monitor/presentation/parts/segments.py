@@ -116,10 +116,8 @@ def search_tables(row: SegmentSearchRow | None) -> list[Table]:
     return [Table([*head, "odds of error, times", "e-value"], rows)]
 
 
-def search_line(row: SegmentSearchRow | None) -> str | None:
-    """Count what was searched; None if nothing was."""
-    if row is None:
-        return None
+def search_line(row: SegmentSearchRow) -> str:
+    """Count what was searched."""
     searched = f"{plural(row.searched, 'segment')} and pairs searched over "
     searched += plural(row.rounds, "round")
     if not row.worse:
@@ -159,7 +157,7 @@ class SegmentsView(PartView[Sequence[SegmentRow]]):
         """Lay out the segments, and those that are worse than the rest."""
         search = SEGMENT_SEARCH.of(report)
         tables = [*search_tables(search), *segment_tables(self.of(report), report.unlabeled)]
-        lines = [*filter(None, [search_line(search)])]
+        lines = [] if search is None else [search_line(search)]
         return Section(self.name, "Segments", tables, lines)
 
     def tables(self, report: RoundReport) -> dict[str, LoggedTable]:
