@@ -182,7 +182,8 @@ class LabelStudioLabeler:
         }
         projects = [one for one in listed if not tasks.keys().isdisjoint(projects_by_id[one.id][1])]
         self._refuse_removed(listed, projects, projects_by_id, tasks)
-        states, digest = {one.id: studio.state_of(one) for one in projects}, _digest(tasks)
+        states = {one.id: studio.state_of(one) for one in projects}
+        digest = hashlib.sha256(json.dumps(sorted(tasks)).encode()).hexdigest()
         if (states, digest) == (previous.states, previous.asked):
             return Collected(cursor=cursor, was_read=False)
         studio_tasks = _all_tasks(studio, projects)
@@ -301,10 +302,6 @@ def _remove_surplus(
     for project in several[1:]:
         if not task_counts[project.id]:
             projects.delete(project)
-
-
-def _digest(tasks: Collection[str]) -> str:
-    return hashlib.sha256(json.dumps(sorted(tasks)).encode()).hexdigest()
 
 
 class _StudioCursor(BaseModel):

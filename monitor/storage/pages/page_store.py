@@ -245,8 +245,11 @@ def record_answer(
     now: datetime,
 ) -> None:
     """Add what somebody says now about a task, after what they said ``before``."""
-    row = {"task_key": task_key, "annotator": annotator, "answer": answer}
-    insert_all(connection, page_answers, [row | _follow(before, now)])
+    row: dict[str, Any] = {"task_key": task_key, "annotator": annotator, "answer": answer}
+    row |= {"revision": 1, "at": now}
+    if before is not None:  # later than that, even by a clock set back
+        row |= {"revision": before.revision + 1, "at": max(now, before.at + _INSTANT)}
+    insert_all(connection, page_answers, [row])
 
 
 def state(connection: Connection) -> str:
@@ -259,10 +262,3 @@ def state(connection: Connection) -> str:
     newest = page_answers.c.id > (last or 0) - _UNDER_WAY
     query = select(func.count()).select_from(page_answers).where(newest)
     return f"{connection.execute(query).scalar_one()} {last}"
-
-
-def _follow(before: PageStatement | None, now: datetime) -> dict[str, Any]:
-    """Return revision and time of a statement: later than the last, even by a clock set back."""
-    if before is None:
-        return {"revision": 1, "at": now}
-    return {"revision": before.revision + 1, "at": max(now, before.at + _INSTANT)}
