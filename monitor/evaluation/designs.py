@@ -136,17 +136,12 @@ def design_of(rows: LabeledRows, drawn: EvaluationSample) -> EvaluationDesign:
     if rows.weight is not None:
         return _by_weights(rows, rows.weight)
     cells = FourCells.of_items(rows.flagged, rows.positive)
-    count = plural_labels(len(rows))
+    count = plural(len(rows), "label")
     if drawn.prevalence is None:
         return _free(rows, cells, f"{count}, a plain random sample")
     at = percent_text(drawn.prevalence)
     text = f"{count} drawn by actual class, for a prevalence of {at}"
     return _free(rows, cells, text, drawn.prevalence)
-
-
-def plural_labels(count: int) -> str:
-    """Write how many labels there are."""
-    return f"{count:,} label{'' if count == 1 else 's'}"
 
 
 def _free(
@@ -185,7 +180,7 @@ def _by_sizes(rows: LabeledRows, sizes: Mapping[str, int], *, may_cross: bool) -
     size = _checked_sizes(sizes, names)
     total, strata = sum(size.values()), plural(len(size), "stratum").replace("stratums", "strata")
     if may_cross and any(0 < rows.flagged[names == name].mean() < 1 for name in size):
-        text = f"{plural_labels(len(rows))} drawn from {total:,} items in {strata}"
+        text = f"{plural(len(rows), 'label')} drawn from {total:,} items in {strata}"
         ordered, stratum = np.unique(names, return_inverse=True)
         return _crossed(rows, stratum, [size[str(name)] for name in ordered], text)
     flagged = {name: _one_class(name, rows.flagged[names == name]) for name in size}
@@ -197,9 +192,8 @@ def _by_sizes(rows: LabeledRows, sizes: Mapping[str, int], *, may_cross: bool) -
         size=[size[name] for name in order],
         flagged=sum(flagged.values()),
     )
-    text = (
-        f"{plural_labels(len(rows))} drawn by {rows.terms.value} from {total:,} items, in {strata}"
-    )
+    labels = plural(len(rows), "label")
+    text = f"{labels} drawn by {rows.terms.value} from {total:,} items, in {strata}"
     return _stratified(rows, sample, order, text, sized=True)
 
 
@@ -262,7 +256,7 @@ def _one_class(name: str, flagged: NDArray[np.bool_]) -> bool:
 
 def _by_weights(rows: LabeledRows, weight: NDArray[np.float64]) -> EvaluationDesign:
     """Take weights for strata where they can be; else for chances of single items."""
-    label = plural_labels(len(rows))
+    label = plural(len(rows), "label")
     different, stratum = np.unique(weight, return_inverse=True)
     by_class = np.zeros((len(different), 2), dtype=np.int64)
     np.add.at(by_class, (stratum, rows.flagged.astype(np.int64)), 1)
@@ -309,7 +303,7 @@ def _by_amount(
         items, of = rows.weight, "with a weight each"
     weight = items * amount
     cells = FourCells.of_items(rows.flagged, rows.positive, weight)
-    text = f"{plural_labels(len(rows))} {of}, by amount and not by number of items"
+    text = f"{plural(len(rows), 'label')} {of}, by amount and not by number of items"
     design = _free(replace(rows, weight=weight), cells, text)
     if not is_whole:
         return design

@@ -115,7 +115,8 @@ def read_rows(
     positive = _zero_one(labels, "label")
     flagged = _flagged(predicted, scores, threshold, terms)
     _check_both(positive, labels.name, ("positive (1)", "negative (0)"), terms)
-    by = _name_of(predicted or score)
+    deciding = predicted or score
+    by = "the predictions" if deciding is None else deciding.name
     if predicted is None and scores is not None:
         by += f", {scores.min():g} to {scores.max():g}, and the threshold {threshold:g}"
     _check_both(flagged, by, terms[:2], terms, terms.items.removesuffix("s"))
@@ -330,7 +331,3 @@ def _check_length(column: Column | None, labels: Column) -> None:
             "give one for each"
         )
         raise InputRefused(message)
-
-
-def _name_of(column: Column | None) -> str:
-    return "the predictions" if column is None else column.name
