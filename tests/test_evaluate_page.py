@@ -61,5 +61,5 @@ def test_every_setting_of_the_evaluator_stands_on_the_page():
 
     missing = [name for name in names if f"`{name}" not in PAGE and f'"{name}"' not in PAGE]
 
-    assert len(names) == 10
+    assert len(names) == 11
     assert not missing

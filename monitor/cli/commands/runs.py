@@ -26,7 +26,6 @@ from monitor.cli.common import (
 )
 from monitor.cli.views.printing import echo, echo_error, echo_json, with_progress
 from monitor.domain.errors import InputRefused, MonitorError, SourceRefused
-from monitor.domain.slots import window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.numbers import plural
 
@@ -274,6 +273,7 @@ def _skipped_sentence(
     context: MonitorContext, start: str, last: Sequence[datetime]
 ) -> Iterator[str]:
     """Describe the windows between the last slot of a backfill and the newest, if any is empty."""
+    from monitor.domain.slots import window_of
     from monitor.rounds.run import backfill_slots
     from monitor.storage.rounds import round_store
 

@@ -87,7 +87,7 @@ def quality_change(rounds: Sequence[Sequence[float]]) -> QualityChange | None:
     needlessly widens intervals, to trust them wrongly biases them.
 
     >>> quality_change([(97, 3, 40, 1)] * 3 + [(85, 15, 40, 1)])
-    QualityChange(newest=1, probability=0.0002)
+    QualityChange(newest=1, probability=0.0003)
     >>> quality_change([(97, 3, 40, 1)] * 4)
     """
     total = np.cumsum(np.array(rounds, dtype=np.float64), axis=0)

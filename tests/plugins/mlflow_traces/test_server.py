@@ -41,20 +41,22 @@ def gate(uri, experiment, **changes):
 
 
 def experiment_at(uri):
-    """A new experiment with the example's first messages."""
+    """A new experiment with the example's first messages, and these."""
     name = f"bot {uuid.uuid4().hex}"
     number = MlflowClient(uri).create_experiment(name)
-    EXAMPLE["post"](uri, number, MESSAGES)
-    return name, number
+    # A server keeps each trace id once, in the experiment that had it first.
+    messages = [message._replace(id=uuid.uuid4().hex) for message in MESSAGES]
+    EXAMPLE["post"](uri, number, messages)
+    return name, number, messages
 
 
 def test_spans_posted_by_opentelemetry_are_the_predictions(mlflow_url):
-    name, _ = experiment_at(mlflow_url)
+    name, _, messages = experiment_at(mlflow_url)
     source = gate(mlflow_url, name)
 
     frame = source.scan(WHOLE, TWO, 99, "s")
 
-    flagged = [each for each in MESSAGES if EXAMPLE["score"](each.text) >= 0.5]
+    flagged = [each for each in messages if EXAMPLE["score"](each.text) >= 0.5]
     assert (frame.size, frame.flagged_size) == (len(MESSAGES), len(flagged))
     drawn = [one.id for part in frame.strata if part.stratum.flagged for one in part.candidates]
     texts = {f"tr-{each.id}/{each.id[16:]}": {"inputs.text": each.text} for each in flagged}
@@ -67,7 +69,7 @@ def test_a_round_of_a_server_on_postgresql_ends_with_its_answers_on_the_spans(
     database, postgres_url, tmp_path
 ):
     with MlflowServer(tmp_path, more=("--backend-store-uri", postgres_url)) as server:
-        name, _ = experiment_at(server.url)
+        name, _, _ = experiment_at(server.url)
         scene = Scene(database, settings(labels=8), source=gate(server.url, name))
         on_page(scene, tmp_path).now = WHOLE.end
         scene.run()
@@ -88,7 +90,7 @@ def test_a_round_of_a_server_on_postgresql_ends_with_its_answers_on_the_spans(
 
 
 def test_a_deleted_experiment_is_refused_by_name(mlflow_url):
-    name, number = experiment_at(mlflow_url)
+    name, number, _ = experiment_at(mlflow_url)
     MlflowClient(mlflow_url).delete_experiment(number)
 
     with pytest.raises(SourceRefused, match=r"was deleted; restore it, or correct source\.exper"):
@@ -97,7 +99,7 @@ def test_a_deleted_experiment_is_refused_by_name(mlflow_url):
 
 def test_a_server_that_goes_down_in_the_middle_of_a_read_is_tried_again(mlflow_url, monkeypatch):
     monkeypatch.setattr("monitor.plugins.mlflow_traces.reading.PAGE", 10)
-    name, _ = experiment_at(mlflow_url)
+    name, _, _ = experiment_at(mlflow_url)
     with FaultProxy(mlflow_url) as server:
         pages = gate(server.url, name).reader.pages(WHOLE, spans=False)
         first = next(pages)
