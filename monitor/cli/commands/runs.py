@@ -133,7 +133,7 @@ def backfill(
                 errors[name] = error
             if not json:
                 done = _backfill_sentences(context, slots, rounds[name])
-                for sentence in chain(done, _skipped_sentence(context, start, slots[-1:])):
+                for sentence in chain(done, _skipped_sentence(context, slots[-1:])):
                     echo(sentence)
         result = Pass(errors, deliver_all(application))
         _load_mlflow_before_it_is_due(application, rounds, result)
@@ -269,27 +269,28 @@ def _round_at(context: MonitorContext, slot: datetime) -> Round | None:
         return None if monitor_id is None else round_store.round_at(connection, monitor_id, slot)
 
 
-def _skipped_sentence(
-    context: MonitorContext, start: str, last: Sequence[datetime]
-) -> Iterator[str]:
+def _skipped_sentence(context: MonitorContext, last: Sequence[datetime]) -> Iterator[str]:
     """Describe the windows between the last slot of a backfill and the newest, if any is empty."""
-    from monitor.domain.slots import window_of
+    from monitor.domain.slots import newest_slot, window_of
     from monitor.rounds.run import backfill_slots
     from monitor.storage.rounds import round_store
 
     if not last:
         return
-    end = window_of(context.settings.round.schedule, last[0]).end
-    slots = set(backfill_slots(context, end)[:-1])  # the newest is due for run-once
+    schedule = context.settings.round.schedule
+    # Predictions may end before the newest window, which run-once opens all the same.
+    newest = newest_slot(schedule, context.clock())
+    slots = {*backfill_slots(context, window_of(schedule, last[0]).end)} - {newest}
     with context.database.read() as connection:
         monitor_id = round_store.find_monitor(connection, context.settings.name)
         if monitor_id is not None:
             slots -= round_store.slots_with_rounds(connection, monitor_id, last[0])
     if slots:
+        start = window_of(schedule, min(slots)).start
         yield (
             f"{context.settings.name}: run-once opens only the newest window and skips "
             f"{plural(len(slots), 'window')} due from {minute(min(slots))} UTC on: pr-monitor "
-            f"backfill --from {start} -m {context.settings.name} fills all"
+            f"backfill --from {start:%Y-%m-%dT%H:%MZ} -m {context.settings.name} fills all"
         )
 
 

@@ -146,7 +146,10 @@ def test_the_first_run_of_a_column_names_the_backfill_of_earlier_windows_once(pl
     assert place.run(*command).out.startswith("mail: 2 of 3 windows filled")
 
 
-def test_a_backfill_that_ends_early_names_the_windows_that_no_run_fills(place):
+@pytest.mark.parametrize("step", [430, 400])  # seconds: predictions end now, or 31 hours ago
+def test_a_backfill_that_ends_early_names_the_windows_that_no_run_fills(place, step):
+    begin = place.now - timedelta(days=4 if step == 430 else 5)
+    place.predictions(scored_at=f"timestamptz '{begin}' + {step} * i * interval 1 second")
     place.config(COLUMN)
     start, early = (place.at(place.slot - timedelta(days=days)) for days in (3, 2))
     span = ("--from", start.replace(" ", "T"), "--to", early.replace(" ", "T"))
@@ -156,7 +159,7 @@ def test_a_backfill_that_ends_early_names_the_windows_that_no_run_fills(place):
     second = place.at(place.slot - timedelta(days=1))
     assert done.lines[1] == (
         f"mail: run-once opens only the newest window and skips 1 window due from {second} UTC on: "
-        f"pr-monitor backfill --from {span[1]} -m mail fills all"
+        f"pr-monitor backfill --from {span[3]}Z -m mail fills all"
     )
     assert "skips" not in place.run("backfill", "--from", span[1]).out
     assert "skips" not in place.run("backfill", *span).out
