@@ -220,7 +220,7 @@ def _checked_truth(context: MonitorContext, state: LabelingState) -> _CheckedTru
         return _CheckedTruth(
             {kind: "; ".join(sentences) for kind, sentences in concerns.items()},
             None if delays == LabelDelays() else delays,
-            runs_of_round(opened, state.round, state.labels),
+            runs_of_round(context, state.round, state.labels),
         )
 
     def read_truth() -> _CheckedTruth:

@@ -108,6 +108,17 @@ def test_labels_that_cannot_be_read_are_a_problem_in_status_until_they_can(place
     assert "STALE" not in well.out
 
 
+def test_a_round_closes_by_its_labels_when_its_predictions_are_gone(place):
+    place.config(labeling=LATE)
+    place.predictions("truth.csv", is_travel="'perhaps'")
+    place.run("run-once")
+    place.predictions("truth.csv")
+    (place.folder / "predictions.parquet").unlink()
+
+    closed = f"mail: round 1 (due {place.at(place.slot)} UTC) is closed"
+    assert place.run("run-once").lines[0] == closed
+
+
 # Stores, an MLflow and folders that cannot be reached
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 import numpy as np
 
 from monitor.domain.crashpoint import outside
+from monitor.domain.errors import SourceRefused
 from monitor.domain.label_parts import class_name
 from monitor.domain.model import Window
 from monitor.domain.ports import Source, TimesPredictions
@@ -52,7 +54,11 @@ def runs_of_round(context: MonitorContext, round_: Round, labels: RoundLabels) -
     by_class: dict[bool, dict[str, bool]] = {True: {}, False: {}}
     for item, positive in labels.usable():
         by_class[is_flagged[item.stratum]][item.id] = positive
-    return find_runs(context.source, round_.window, by_class)
+    with suppress(SourceRefused):  # a round closes without its predictions, and without this note
+        return context.try_of_round(
+            round_.settings, lambda opened: find_runs(opened.source, round_.window, by_class)
+        )
+    return None
 
 
 def find_runs(
@@ -60,16 +66,20 @@ def find_runs(
 ) -> RunsRow | None:
     """Find the predicted class whose labels come in runs most, in the order of time.
 
-    ``by_class`` has the label of each item. None if runs are as by chance, or cost little.
+    ``by_class`` has the label of each item. None if runs are as by chance, or cost little. Items
+    with one time take a random order, since ids may be in the order of the scores.
     """
     if not isinstance(source, TimesPredictions):
         return None
     with outside("scan"):
         times = source.prediction_times([*by_class[True], *by_class[False]], window)
+    ids = sorted(times)
+    tie = dict(zip(ids, np.random.default_rng(0).permutation(len(ids)), strict=True))
+    ordered = sorted(ids, key=lambda each: (times[each], tie[each]))
     counted = [
-        (class_name(flagged), label_runs(np.array([labels[each] for each in ordered])))
+        (class_name(flagged), label_runs(np.array(answers)))
         for flagged, labels in by_class.items()
-        if (ordered := sorted(labels.keys() & times.keys(), key=lambda each: (times[each], each)))
+        if (answers := [labels[each] for each in ordered if each in labels])
     ]
     noted = [
         (name, runs) for name, runs in counted if runs.probability < CHANCE and runs.effect >= NOTED
