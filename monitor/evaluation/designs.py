@@ -36,6 +36,8 @@ _MOST_OF_WEIGHTS = 100
 """Different weights that are taken for strata; more belong to single items."""
 _WHOLE = 10**9
 """Items that weights are scaled to, where their sums are no counts; only ratios matter."""
+_ONE_DECIDES = 0.8
+"""Share of the flagged or positive amount in one item from which on intervals miss too often."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,6 +306,11 @@ def _by_amount(
     weight = items * amount
     cells = FourCells.of_items(rows.flagged, rows.positive, weight)
     text = f"{plural(len(rows), 'label')} {of}, by amount and not by number of items"
+    decisive = (weight[which] for which in (rows.flagged, rows.positive))
+    largest = max(each.max() / each.sum() for each in decisive)
+    if largest > _ONE_DECIDES:
+        share = percent_text(largest)
+        text += f" (one has {share} of what is flagged or positive: intervals may be too narrow)"
     design = _free(replace(rows, weight=weight), cells, text)
     if not is_whole:
         return design

@@ -176,6 +176,17 @@ def test_amounts_of_items_that_are_all_labeled_are_known_and_those_of_the_classi
     assert low < point - 0.005 < point + 0.005 < high
 
 
+@pytest.mark.parametrize(("times", "is_noted"), [(10_000, True), (100, False)])
+def test_an_item_with_nearly_the_whole_amount_is_noted(times, is_noted):
+    frame = cells(200, 32, 100, 500)
+    amount = AMOUNT[: len(frame)].copy()
+    amount[0] *= times
+
+    found = monitor.evaluate(frame, predicted="predicted", random=True, amount=amount)
+
+    assert ("of what is flagged or positive: intervals may be too" in str(found)) == is_noted
+
+
 def test_amounts_count_times_the_items_that_a_label_stands_for():
     frame = cells(800, 120, 100, 900)
     amount = AMOUNT[: len(frame)]
