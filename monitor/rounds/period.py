@@ -20,6 +20,7 @@ from monitor.domain.settings import Difference, MonitorSettings, RoundSettings
 from monitor.domain.state import RoundState
 from monitor.presentation.estimates import provisional_line
 from monitor.presentation.outcome import method_sentences
+from monitor.presentation.parts.registry import NO_PARTS
 from monitor.presentation.periods import no_rounds_text
 from monitor.presentation.setting_changes import change_sentence, difference_text
 from monitor.rounds.opening.setting_changes import read_changes
@@ -75,8 +76,9 @@ def read_period(
 
 
 def _shortened(report: RoundReport) -> RoundReport:
-    """Leave out curves, cells, and the timeline before the round."""
-    return report.model_copy(update={"timeline": report.timeline[-1:], "curves": None, "cells": []})
+    """Leave out curves, cells, and the timeline before the round; add parts that came later."""
+    left_out = {"timeline": report.timeline[-1:], "curves": None, "cells": []}
+    return report.model_copy(update={**NO_PARTS, **report.parts, **left_out})
 
 
 def _uncounted(connection: Connection, rounds: Sequence[Round]) -> list[UncountedRound]:
