@@ -353,7 +353,8 @@ class TimelinePoint(Report):
 class RoundReport(Report):
     """A closed or abandoned round, as one version of it stands.
 
-    Each part of the report is an extra field under the name of the part (`parts`).
+    Each part of the report is an extra field under the name of the part (`parts`); so fields that
+    only an earlier version wrote are kept.
     ``pooled_coverage`` is how often pooled intervals held the truth when simulated: after changes,
     and in quiet times. ``strata`` are score bands; ``cells`` what labels were drawn from, empty
     where that is the bands. ``registered`` is the
