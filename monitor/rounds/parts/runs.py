@@ -47,9 +47,10 @@ class RunsPart(ReportPart):
 
 
 def runs_of_round(context: MonitorContext, round_: Round, labels: RoundLabels) -> RunsRow | None:
-    """Find runs of the labels of a round without groups; None where they are as by chance."""
-    if any(item.group is not None for item in labels.items):
-        return None
+    """Find runs of labels in a round without groups; None where they are as by chance."""
+    block = round_.settings.block
+    if any(item.group is not None for item in labels.items) or (block and block.kind == "classes"):
+        return None  # each class would read the same rows again, which `check` reads once
     is_flagged = {part.stratum.name: part.stratum.flagged for part in labels.strata}
     by_class: dict[bool, dict[str, bool]] = {True: {}, False: {}}
     for item, positive in labels.usable():
