@@ -77,8 +77,8 @@ def read_period(
 
 def _shortened(report: RoundReport) -> RoundReport:
     """Leave out curves, cells, and the timeline before the round; add parts that came later."""
-    left_out = {"timeline": report.timeline[-1:], "curves": None, "cells": []}
-    return report.model_copy(update={**NO_PARTS, **report.parts, **left_out})
+    removed = {"timeline": report.timeline[-1:], "curves": None, "cells": []}
+    return report.model_copy(update={**NO_PARTS, **report.parts, **removed})
 
 
 def _uncounted(connection: Connection, rounds: Sequence[Round]) -> list[UncountedRound]:
