@@ -131,7 +131,7 @@ def test_without_an_address_the_session_that_is_there_is_used_as_it_is(spark):
     [
         ({"master": "spark://h:7077"}, "source names spark://h:7077"),
         ({"config": {**CONFIG, "spark.x": "1"}}, "with other settings in source.config"),
-        ({"master": None, "config": {}, "remote": "sc://h:1/;token=s3cret"}, "names sc://h:1:"),
+        ({"master": None, "config": {}, "remote": "sc://h:1/;token=s3cret"}, "names sc://h:1,"),
     ],
 )
 def test_another_cluster_than_that_of_the_session_is_refused(spark, tmp_path, asked, found):
