@@ -129,7 +129,7 @@ def _limits(settings: RoundSettings) -> dict[str, Any]:
 
 
 def _count_people(connection: Connection, rounds: Sequence[Round]) -> int:
-    """Count the people whose answers stand; withdrawn answers are nobody's."""
+    """Count the people with an answer that is not withdrawn."""
     names = {
         name
         for round_ in rounds

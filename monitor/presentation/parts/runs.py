@@ -23,7 +23,7 @@ class RunsRow(Report):
 
 
 class RunsView(PartView[RunsRow | None]):
-    """A value of the report alone; its sentence is among the notices."""
+    """A value of the report without a section; a notice has its sentence."""
 
     name = "runs"
     kind = RunsRow

@@ -334,7 +334,7 @@ def arrived_shares(settings: RoundSettings, age: timedelta) -> ClassAudits | Non
 
 
 def is_comparable(arrived: ClassAudits | None) -> bool:
-    """Whether a round's labels can stand beside those of earlier rounds: few are still to come."""
+    """Whether a round's labels can be compared with earlier ones, as few are still to come."""
     return arrived is None or 1 - arrived.least_share <= MOST_TO_COME
 
 
