@@ -13,7 +13,7 @@ from monitor.domain.class_report import ClassReport
 from monitor.domain.report import RoundReport, Status
 from monitor.domain.settings import CREDIBLE_LEVEL
 from monitor.presentation.estimates import worst_case_text
-from monitor.presentation.limit_comparisons import colour_status, comparisons_of
+from monitor.presentation.limit_comparisons import LimitState, colour_status, comparisons_of
 from monitor.presentation.numbers import NOT_ESTIMABLE, PointAndInterval, interval_text, minute_text
 from monitor.presentation.outcome import best_row
 from monitor.presentation.parts.registry import VIEWS
@@ -129,7 +129,7 @@ def tags(report: RoundReport) -> dict[str, str]:
         "monitor.name": report.monitor,
         "monitor.round": str(report.round),
         "monitor.state": report.state,
-        "monitor.status": str(report.status),
+        "monitor.status": result_word(report),
         "monitor.grade": str(report.status.grade),  # by it the gravest come first in a list
         "monitor.alert": ", ".join(firing(report)) or "none",
         "monitor.notices": ", ".join(unusual(report)) or "none",
@@ -177,12 +177,20 @@ def run_name(report: RoundReport) -> str:
     metrics that fire, otherwise precision and recall.
     """
     fires = firing(report)
-    status = report.status.upper() if report.status is Status.ALERT else str(report.status)
+    result = "ALERT" if report.status is Status.ALERT else result_word(report)
     figures = [_figure(report, metric) for metric in fires or FIRST]
     remarks = ["partial"] * report.partial
     remarks += ["restated"] * any(row.own for row in report.restated)
-    begin = [str(report.round), status, *remarks, *filter(None, figures)]
+    begin = [str(report.round), result, *remarks, *filter(None, figures)]
     return " ".join([*begin, slot_date(report)])
+
+
+def result_word(report: RoundReport) -> str:
+    """Name the result of a round; ``ok`` only if every metric keeps its limit by its interval."""
+    states = {each.state for each in comparisons_of(report)} if report.status is Status.OK else ()
+    if LimitState.BEYOND in states:
+        return "beyond limit"
+    return "unclear" if LimitState.UNCLEAR in states else str(report.status)
 
 
 def slot_date(report: RoundReport) -> str:

@@ -14,6 +14,8 @@ LINE = 65  # characters that MLflow's page shows of an experiment's description
     ("report", "name"),
     [
         (make_report(3), "3 ok P 0.85 R 0.58 2025-01-20"),
+        (make_report(4, shift=-0.1), "4 unclear P 0.77 R 0.50 2025-01-27"),
+        (make_report(4, shift=-0.2), "4 beyond limit P 0.67 R 0.40 2025-01-27"),
         (make_report(10), "10 ALERT P 0.81 2025-03-10"),
         (make_report(3, status=Status.ATTENTION), "3 attention P 0.85 R 0.58 2025-01-20"),
         (make_report(3, estimates=[], status=Status.STALE), "3 stale 2025-01-20"),

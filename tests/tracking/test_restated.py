@@ -35,7 +35,7 @@ def restated(number, *, version=2, own=True, shift=-0.1, **changes):
 def test_the_name_of_a_run_says_that_its_round_was_restated_and_not_that_it_pools_one():
     name = run_name(make_report(4, shift=-0.1))
 
-    assert run_name(restated(4)) == name.replace("4 ok", "4 ok restated", 1) != name
+    assert run_name(restated(4)) == name.replace("4 unclear", "4 unclear restated", 1) != name
     assert run_name(restated(5, own=False)) == run_name(make_report(5, shift=-0.1))
 
 
