@@ -22,7 +22,6 @@ from monitor.domain.state import RoundState
 from monitor.domain.time_limit import T
 from monitor.presentation import labels as label_texts
 from monitor.presentation.moves import LIMITS_OF_TODAY, closed_reason, unlabeled_reason
-from monitor.presentation.parts.runs import RunsRow
 from monitor.rounds import versions
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation.tally import classes_without_label
@@ -30,12 +29,10 @@ from monitor.rounds.labels import truth_reach
 from monitor.rounds.labels.late_labels import OLDEST, PastLabels, past_labels
 from monitor.rounds.labels.older_labels import older_labels_concern
 from monitor.rounds.labels.truth_reach import TruthReader
-from monitor.rounds.parts.runs import RUNS, runs_of_round
 from monitor.rounds.provisional import follow_labels, showed_estimate
 from monitor.storage.labels import overlap_store
 from monitor.storage.labels.overlap_store import Copies
 from monitor.storage.labels.round_labels import RoundLabels, read_labels
-from monitor.storage.results import part_store
 from monitor.storage.results.concern_store import UNCHECKED, UNLABELED
 from monitor.storage.rounds import round_claims, round_store, round_transitions
 from monitor.storage.rounds.round_claims import Claim
@@ -92,10 +89,6 @@ def close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) ->
     if labels.checks and not checked:
         concerns[UNCHECKED] = label_texts.unchecked_sentence(labels.unchecked)
     _freeze(context, round_, claim, truth.delays)
-    if truth.runs is not None:
-        with context.database.write() as connection:
-            round_claims.hold(connection, claim)
-            part_store.put_drawn(connection, round_.id, RUNS, truth.runs.model_dump())
     follow_labels(context, round_, labels, claim, closes=True)
     reason = closed_reason(
         answered=answered,
@@ -195,11 +188,10 @@ def _freeze(
 
 @dataclass(frozen=True, slots=True)
 class _CheckedTruth:
-    """What is to be known of the labels of a closing round: concerns by kind, delays and runs."""
+    """What is to be known of the labels of a closing round: concerns by kind, and delays."""
 
     concerns: dict[str, str] = field(default_factory=dict)
     delays: LabelDelays | None = None
-    runs: RunsRow | None = None
 
 
 def _checked_truth(context: MonitorContext, state: LabelingState) -> _CheckedTruth:
@@ -220,7 +212,6 @@ def _checked_truth(context: MonitorContext, state: LabelingState) -> _CheckedTru
         return _CheckedTruth(
             {kind: "; ".join(sentences) for kind, sentences in concerns.items()},
             None if delays == LabelDelays() else delays,
-            runs_of_round(context, state.round, state.labels),
         )
 
     def read_truth() -> _CheckedTruth:

@@ -33,7 +33,12 @@ from monitor.rounds.estimation.reading import evidence_tallies, read_batch
 from monitor.rounds.estimation.types import BatchEvidence, Estimates, HistoryBatch, Member
 from monitor.rounds.parts.corrections import CORRECTIONS, ROUNDS, unsettled_answers
 from monitor.rounds.parts.curves import INVERTED, inverted_order
-from monitor.rounds.parts.registry import VersionParts, have_other_counts, version_parts
+from monitor.rounds.parts.registry import (
+    VersionParts,
+    counts_at_closing,
+    have_other_counts,
+    version_parts,
+)
 from monitor.rounds.reporting.concerns import (
     note,
     note_correction,
@@ -248,7 +253,8 @@ def close(
     """
     batch = read_batch(context, round_, round_labels=labels)
     estimates = estimate_batch(context, batch)
-    parts = version_parts(context.database, batch, estimates)
+    closing = counts_at_closing(context, round_, batch.labels[round_.id])
+    parts = version_parts(context.database, batch, estimates, closing=closing)
     inverted = inverted_order(context.database, batch, parts[round_.id].rows["curves"])
     if inverted is not None:  # later versions do not note it
         concerns = {**concerns, INVERTED: inverted}

@@ -1,8 +1,12 @@
 """What `check` says of a column of groups, and what rounds then estimate."""
 
 from datetime import timedelta
+from unittest.mock import Mock
 
 import pytest
+
+from monitor.domain.errors import SourceRefused
+from monitor.rounds import versions
 
 SHOWN = "show: [subject]"
 IN_GROUPS = (SHOWN, f"{SHOWN}, group: team")
@@ -142,6 +146,31 @@ def test_labels_in_runs_are_asked_about_by_check_and_by_status_in_each_version(b
     [row] = [row for row in page["notices"] if row["kind"] == "runs"]
     assert (row["subject"], row["value"] > 2) == ("passed", True)
     assert note == f"round 1: {row['sentence']}"
+
+
+def test_labels_that_change_before_a_second_try_of_the_closing_leave_no_note(bare, monkeypatch):
+    bare.predictions(rows=4000, is_travel=IN_TURN)
+    bare.config(sample=("max_labels: 40", "max_labels: 300"))
+    with monkeypatch.context() as patched:
+        patched.setattr(versions, "commit_version", Mock(side_effect=SourceRefused("gone")))
+        bare.run("run-once")
+    bare.predictions(rows=4000, is_travel="(i % 3 = 0)::int")
+
+    bare.run("run-once")
+
+    assert bare.as_json("show", "1")["state"] == "closed"
+    assert SAID not in bare.run("show", "1").out
+
+
+def test_labels_in_runs_are_not_asked_for_a_column_that_is_named_but_empty(bare):
+    bare.predictions(rows=4000, is_travel=IN_TURN, team="null::text")
+    bare.config(sample=("max_labels: 40", "max_labels: 300"), group=IN_GROUPS)
+
+    bare.run("run-once")
+    page = bare.as_json("show", "1")
+
+    [row] = [row for row in page["notices"] if row["kind"] == "runs"]
+    assert row["sentence"].endswith(f"as promised; {COLUMN} has no value in any of them")
 
 
 @pytest.mark.parametrize(

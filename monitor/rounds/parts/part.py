@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from monitor.domain.model import Frame
 from monitor.domain.report import NoticeRow
 from monitor.domain.round import Round
+from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation.label_errors import CheckedLabels
 from monitor.rounds.estimation.tally import Counted, Tally
 from monitor.rounds.estimation.types import RoundEstimate
@@ -21,7 +22,7 @@ class LabeledRound:
     """A round whose labels a part counts.
 
     drawn: What the part counted of the window (`ReportPart.drawn`).
-    stored: What it counted for the version before; None before the first.
+    stored: What it counted for the version before, or read at the closing for the first.
     recurring: Items that an earlier round asked about, which are no evidence.
     is_restated: Whether people changed the labels who may know the results.
     """
@@ -71,6 +72,10 @@ class ReportPart:
 
     def drawn(self, frame: Frame) -> Any:  # noqa: ARG002
         """Count what later versions need of the drawn window, as JSON; None if nothing."""
+        return None
+
+    def at_closing(self, context: MonitorContext, round_: Round, labels: RoundLabels) -> Any:  # noqa: ARG002
+        """Read from the source what a closing round needs, as JSON; None if nothing."""
         return None
 
     def counts(self, counted: LabeledRound) -> Any:  # noqa: ARG002

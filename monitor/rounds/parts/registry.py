@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from monitor.domain.model import Frame
 from monitor.domain.report import NoticeRow
 from monitor.domain.round import Round
+from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation.types import Estimates, HistoryBatch
 from monitor.rounds.parts import *  # noqa: F403  loads the modules of the package
 from monitor.rounds.parts.part import LabeledRound, ReportedVersion, ReportPart
@@ -41,13 +43,21 @@ class VersionParts:
 
 
 def version_parts(
-    database: Database, batch: HistoryBatch, estimates: Estimates, restated: Collection[int] = ()
+    database: Database,
+    batch: HistoryBatch,
+    estimates: Estimates,
+    restated: Collection[int] = (),
+    closing: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[int, VersionParts]:
-    """Compute the parts of each affected round, by round; ``restated`` are restated now."""
+    """Compute the parts of each affected round, by round.
+
+    ``restated`` are restated now. ``closing`` has what `counts_at_closing` read for the first one.
+    """
     frozen = {*restated, *(version.round_id for version in batch.restated if version.own)}
     with database.read() as connection:
         rounds = [member.round for member in batch.affected]
         drawn, stored = part_store.read_counts(connection, [round_.id for round_ in rounds])
+        stored = {batch.affected[0].round.id: closing, **stored}
         read = [
             (part, _read_part(connection, part, batch, estimates, drawn, stored, frozen))
             for part in PARTS
@@ -157,5 +167,15 @@ def have_other_counts(connection: Connection, round_: Round, labels: RoundLabels
 
 def drawn_counts(frame: Frame) -> dict[str, Any]:
     """Return what parts count of a drawn window, by part."""
-    counts = {part.name: part.drawn(frame) for part in PARTS}
+    return _present({part.name: part.drawn(frame) for part in PARTS})
+
+
+def counts_at_closing(
+    context: MonitorContext, round_: Round, labels: RoundLabels
+) -> dict[str, Any]:
+    """Return what parts read when a round closes, by part."""
+    return _present({part.name: part.at_closing(context, round_, labels) for part in PARTS})
+
+
+def _present(counts: Mapping[str, Any]) -> dict[str, Any]:
     return {name: of_part for name, of_part in counts.items() if of_part is not None}

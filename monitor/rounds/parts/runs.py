@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 
@@ -11,13 +12,13 @@ from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused
 from monitor.domain.label_parts import class_name
 from monitor.domain.model import Window
-from monitor.domain.ports import Source, TimesPredictions
+from monitor.domain.ports import ReadsTruth, Source, TimesPredictions
 from monitor.domain.report import NoticeRow
 from monitor.domain.round import Round
 from monitor.presentation.parts.runs import RunsRow, runs_sentence
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation.groups import NOTED
-from monitor.rounds.parts.part import ReportedVersion, ReportPart
+from monitor.rounds.parts.part import LabeledRound, ReportedVersion, ReportPart
 from monitor.stats.drift.round_variation import alarms_of_effect
 from monitor.stats.labels.label_runs import label_runs
 from monitor.storage.labels.round_labels import RoundLabels
@@ -30,36 +31,54 @@ CHANCE = 0.001
 
 
 class RunsPart(ReportPart):
-    """Runs that the closing counted, when the times of the items were read."""
+    """Runs of labels in a round without groups, as its closing counted them.
+
+    A round that only people label has no runs. The store has no times of predictions, and such a
+    round closes without its source.
+    """
 
     name = RUNS
 
-    def row(self, version: ReportedVersion) -> RunsRow | None:
-        """Report them; None if labels come as by chance."""
-        return None if version.drawn is None else RunsRow.model_validate(version.drawn)
+    def at_closing(
+        self, context: MonitorContext, round_: Round, labels: RoundLabels
+    ) -> dict[str, Any] | None:
+        """Count runs in the order of the source's times; None if labels come as by chance."""
+        settings, block = round_.settings, round_.settings.block
+        labelers = context.labelers_of(settings)
+        if (
+            any(item.group is not None for item in labels.items)
+            # Each class would read the same rows again, which `check` reads once.
+            or (block and block.kind == "classes")
+            or not any(isinstance(one.labeler, ReadsTruth) for one in labelers)
+        ):
+            return None
+        is_flagged = {part.stratum.name: part.stratum.flagged for part in labels.strata}
+        by_class: dict[bool, dict[str, bool]] = {True: {}, False: {}}
+        for item, positive in labels.usable():
+            by_class[is_flagged[item.stratum]][item.id] = positive
+        row = None
+        with suppress(SourceRefused):  # a round closes without its predictions and this note
+            row = context.try_of_round(
+                settings, lambda opened: find_runs(opened.source, round_.window, by_class)
+            )
+        return None if row is None else row.model_dump()
 
-    def notices(self, version: ReportedVersion, row: RunsRow | None) -> list[NoticeRow]:  # noqa: ARG002
+    def counts(self, counted: LabeledRound) -> Any:
+        """Keep the counts of the closing."""
+        return counted.stored
+
+    def row(self, version: ReportedVersion) -> RunsRow | None:
+        """Report them."""
+        return None if version.counts is None else RunsRow.model_validate(version.counts)
+
+    def notices(self, version: ReportedVersion, row: RunsRow | None) -> list[NoticeRow]:
         """Note that labels come in runs."""
         if row is None:
             return []
-        sentence = runs_sentence(row)
+        # Only a column without a value is named here: with one, items have groups.
+        empty = (version.round.settings.source or {}).get("columns", {}).get("group")
+        sentence = runs_sentence(row, empty)
         return [NoticeRow(kind=RUNS, subject=row.labels, value=row.effect, sentence=sentence)]
-
-
-def runs_of_round(context: MonitorContext, round_: Round, labels: RoundLabels) -> RunsRow | None:
-    """Find runs of labels in a round without groups; None where they are as by chance."""
-    block = round_.settings.block
-    if any(item.group is not None for item in labels.items) or (block and block.kind == "classes"):
-        return None  # each class would read the same rows again, which `check` reads once
-    is_flagged = {part.stratum.name: part.stratum.flagged for part in labels.strata}
-    by_class: dict[bool, dict[str, bool]] = {True: {}, False: {}}
-    for item, positive in labels.usable():
-        by_class[is_flagged[item.stratum]][item.id] = positive
-    with suppress(SourceRefused):  # a round closes without its predictions, and without this note
-        return context.try_of_round(
-            round_.settings, lambda opened: find_runs(opened.source, round_.window, by_class)
-        )
-    return None
 
 
 def find_runs(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, select
 
-from monitor.storage.database import chunks, insert_all, put_all
+from monitor.storage.database import chunks, insert_all
 from monitor.storage.queries import VersionId, is_latest, version_rows
 from monitor.storage.tables import round_parts, rounds
 
@@ -33,12 +33,6 @@ def write_counts(connection: Connection, counted: Mapping[VersionId, Mapping[str
         for key, of in counted.items()
     }
     insert_all(connection, round_parts, version_rows(rows))
-
-
-def put_drawn(connection: Connection, round_id: int, name: str, counts: Mapping[str, Any]) -> None:
-    """Store what a part counts of the predictions of a round, in place of what it counted."""
-    row = {"round_id": round_id, "version": DRAWN, "name": name, "counts": counts}
-    put_all(connection, round_parts, [row])
 
 
 def read_counts(
