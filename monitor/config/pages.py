@@ -60,7 +60,18 @@ def parse_address(text: str) -> Address:
     return Address(host, port)
 
 
-class WebSettings(Settings):
+class ListenSettings(Settings):
+    """An address to listen on."""
+
+    listen: str
+
+    @property
+    def address(self) -> Address:
+        """Host and port."""
+        return parse_address(self.listen)
+
+
+class WebSettings(ListenSettings):
     """Where `pr-monitor serve` answers `/health`, `/ready` and `/metrics`.
 
     Without this section nothing listens. The pages hold no secret and no item's content, but
@@ -69,7 +80,6 @@ class WebSettings(Settings):
     firewall or a network policy say who may come.
     """
 
-    listen: str
     allow_remote: bool = False
 
     @model_validator(mode="after")
@@ -82,13 +92,8 @@ class WebSettings(Settings):
             raise SettingRefused(setting="listen", why=message)
         return self
 
-    @property
-    def address(self) -> Address:
-        """Host and port."""
-        return parse_address(self.listen)
 
-
-class PagesSettings(Settings):
+class PagesSettings(ListenSettings):
     """Where `pr-monitor serve` has its pages: the status pages, and that on which people label.
 
     Without this section it has none; `pr-monitor label` has the same pages by itself, for a
@@ -101,7 +106,6 @@ class PagesSettings(Settings):
     nobody else may reach the address.
     """
 
-    listen: str
     names: tuple[str, ...] = ()
     login: Annotated[SerializeAsAny[LoginSettings] | None, LOGINS] = None
     behind_proxy: bool = False
@@ -139,11 +143,6 @@ class PagesSettings(Settings):
             message = f"{who}; list the host names that browsers use, such as [labels.example.org]"
             raise SettingRefused(setting="names", why=message)
         return self
-
-    @property
-    def address(self) -> Address:
-        """Host and port."""
-        return parse_address(self.listen)
 
     @property
     def is_reachable(self) -> bool:

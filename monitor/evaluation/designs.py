@@ -20,8 +20,7 @@ from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import POINTS, Estimand
 from monitor.stats.core.metrics import FLAGGED, PASSED, Matrix
 from monitor.stats.core.sample import LabeledSample
-from monitor.stats.core.scaled_matrix import scaled_matrix
-from monitor.stats.estimation.cell_matrix import MatrixDraws, matrix_draws
+from monitor.stats.estimation.cell_matrix import MatrixDraws, matrix_draws, weighted_matrix
 from monitor.stats.estimation.four_cells import FourCells, crossed_draws
 
 if TYPE_CHECKING:
@@ -342,7 +341,7 @@ def _stratified(
         counts=counts,
         estimands=("rate", "window") if sized else ("rate",),
         drawn=matrix_draws(counts, seed=SEED, points=POINTS, cells=False),
-        scaled=scaled_matrix(counts.size, counts.labeled, counts.positive, counts.is_flagged),
+        scaled=weighted_matrix(counts, cells=False),
         items=sample,
         cells=FourCells.of_items(rows.flagged, rows.positive, sample.weight),
     )

@@ -219,24 +219,22 @@ class OpenTable:
         """Return the type of a column, or say that it is missing and which one comes closest."""
         if column in self.types:
             return self.types[column]
-        message = (
-            f"{self.place} has no column {column!r} ({setting}); {there_are(self.types, column)}"
-        )
-        raise self.refused(message)
+        raise self.refused(no_column_text(self.place, self.types, column, setting))
 
 
-def there_are(columns: Collection[str], expected: str) -> str:
-    """Name the columns there are, or of many the first, and the one that comes closest."""
+def no_column_text(table: str, columns: Collection[str], missing: str, setting: str) -> str:
+    """Name the columns of a table, or of many the first, and the one closest to a missing one."""
     folded = {name.lower(): name for name in columns}
-    close = difflib.get_close_matches(expected.lower(), folded, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(missing.lower(), folded, n=1, cutoff=0.6)
     hint = f"; did you mean {folded[close[0]]!r}?" if close else ""
     named = [
         name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
         for name in islice(columns, _MOST_NAMED)
     ]
-    if len(named) == len(columns):
-        return f"its columns are {', '.join(named)}{hint}"
-    return f"the first of its {len(columns):,} columns are {', '.join(named)}{hint}"
+    what = "its columns"
+    if len(named) < len(columns):
+        what = f"the first of its {len(columns):,} columns"
+    return f"{table} has no column {missing!r} ({setting}); {what} are {', '.join(named)}{hint}"
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from sqlalchemy import table as table_of
 from sqlalchemy.exc import NoSuchTableError
 
 from monitor.domain.errors import InputRefused, SourceRefused
-from monitor.files.relations import there_are
+from monitor.files.relations import no_column_text
 from monitor.sources.sql_times import Times, aware_times, local_times, numbered_times, read_times
 from monitor.sources.table_settings import TableSettings
 
@@ -67,8 +67,7 @@ class TableInfo:
         """Return the type of a column, or say that it is missing and which one comes closest."""
         if name in self.types:
             return self.types[name]
-        message = f"{self.place} has no column {name!r} ({setting}); {there_are(self.types, name)}"
-        raise self.refused(message)
+        raise self.refused(no_column_text(self.place, self.types, name, setting))
 
     def check(self, settings: TableSettings, shown: list[str]) -> None:
         """Refuse a missing column or one of a type that cannot serve."""

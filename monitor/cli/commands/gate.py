@@ -110,18 +110,17 @@ def gate(
     if not required.at_least and required.other is None:
         message = "nothing is required; give --at-least precision=0.80 or --not-worse-than FILE"
         raise InputRefused(message)
-    options = {
-        "predicted": predicted,
-        "score": score,
-        "threshold": threshold,
-        "flagged-size": flagged_size,
-        "passed-size": passed_size,
-        "weight": weight,
-        "amount": amount,
-        "prevalence": prevalence,
-        "random": random or None,
-        "flagged-rate": flagged_rate,
+    predictions = {"--predicted": predicted, "--score": score, "--threshold": threshold}
+    of_file = {
+        "--flagged-size": flagged_size,
+        "--passed-size": passed_size,
+        "--weight": weight,
+        "--amount": amount,
+        "--prevalence": prevalence,
+        "--random": random or None,
+        "--flagged-rate": flagged_rate,
     }
+    options = {name[2:]: value for name, value in (predictions | of_file).items()}
     if labels is not None:
         of_round = {"--round": number, "--monitor": monitor}
         refuse_options(of_round, f"is of a monitor, and {labels} a file; remove one")
@@ -130,24 +129,10 @@ def gate(
         message = "name a labeled file, or a closed round by --round"
         raise InputRefused(message)
     else:
-        of_file = (
-            "flagged-size",
-            "passed-size",
-            "weight",
-            "amount",
-            "prevalence",
-            "random",
-            "flagged-rate",
-        )
-        refuse_options(
-            {f"--{name}": options[name] for name in of_file},
-            "is of a labeled file; a round knows how its labels were drawn",
-        )
+        refuse_options(of_file, "is of a labeled file; a round knows how its labels were drawn")
         if not_worse_than is None:
-            refuse_options(
-                {f"--{name}": options[name] for name in ("predicted", "score", "threshold")},
-                "is of --not-worse-than; a round knows which of its items are flagged",
-            )
+            why = "is of --not-worse-than; a round knows which of its items are flagged"
+            refuse_options(predictions, why)
         with opened(config) as application:
             context = application.context(only_monitor(application, monitor))
             result = _of_round(context, number, options, required)

@@ -13,8 +13,6 @@ from monitor.rounds.estimation.tally import Counted, Tally
 from monitor.rounds.parts.part import ReportedVersion, ReportPart
 from monitor.stats.core.counts import Counts, Interval, side_by_side, summed
 from monitor.stats.core.draws import draw, round_posterior
-from monitor.stats.core.metrics import Matrix
-from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.drift.attribution import PrecisionChange, Working, precision_change
 from monitor.stats.estimation.cell_matrix import cell_posterior, class_sizes, weighted_matrix
 
@@ -60,9 +58,8 @@ def precision_cause(
     works = [
         _working(counts, seed=seed + i, cells=cells) for i, counts in enumerate((before, after))
     ]
-    scale = weighted_matrix if cells else _scaled
-    scaled = Working.of_matrix(scale(before)), Working.of_matrix(scale(after))
-    change = precision_change(*works, scaled=scaled)
+    scaled = [Working.of_matrix(weighted_matrix(counts, cells=cells)) for counts in (before, after)]
+    change = precision_change(*works, scaled=(scaled[0], scaled[1]))
     own = _own_intervals(rows)
     shown = replace(
         change,
@@ -99,10 +96,6 @@ def _working(counts: Counts, *, seed: int, cells: bool) -> Working:
         posterior, size = round_posterior(counts), counts.size
     drawn = draw(posterior, seed=seed, points=POINTS, size=size)
     return Working.of_matrix(drawn.rate_matrix(size))
-
-
-def _scaled(counts: Counts) -> Matrix:
-    return scaled_matrix(counts.size, counts.labeled, counts.positive, counts.is_flagged)
 
 
 def _is_labeled(counts: Counts) -> bool:

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from monitor.limitable import CLASSIFIER, LIMITABLE, limitable_of, no_limit_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from monitor.stats.core.arrays import Bools, Floats, Ints
 
 
@@ -112,130 +110,77 @@ class HalfSpace:
         return np.asarray(rates @ self.c >= self.d)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sizes:
-    """Sizes ``(H,)``, which strata are flagged, their totals, and the limit on them."""
-
-    size: Floats
-    is_flagged: Bools
-    flagged: float
-    passed: float
-    value: float
-    beta: float
-
-    @property
-    def total(self) -> float:
-        return self.flagged + self.passed
-
-    def by_class(self, flagged: float, passed: float) -> Floats:
-        return np.where(self.is_flagged, flagged, passed) * self.size
-
-
 def half_space(limit: Limit, size: Ints, is_flagged: Bools) -> HalfSpace:
     r"""Rates that keep a limit in a window of these sizes.
 
-    With L the limit, :math:`W, W_+, W_-` the total, flagged and passed sizes:
-
-    ===========  =====================================================  =======================
-    metric       c in flagged, in passed strata                         d
-    ===========  =====================================================  =======================
-    precision    :math:`W_h/W_+,\ 0`                                    :math:`L`
-    recall       :math:`W_h(1-L),\ -W_h L`                              :math:`0`
-    specificity  :math:`L W_h,\ -(1-L)W_h`                              :math:`L W_+-(1-L)W_-`
-    npv          :math:`0,\ -W_h/W_-`                                   :math:`L-1`
-    prevalence   :math:`W_h/W,\ W_h/W`                                  :math:`L`
-    accuracy     :math:`W_h/W,\ -W_h/W`                                 :math:`L-W_-/W`
-    f_beta       :math:`W_h(1+\beta^2(1-L)),\ -\beta^2 L W_h`           :math:`L W_+`
-    ===========  =====================================================  =======================
-
-    "At most" negates both; ``fpr`` and ``false_omission_rate`` are read as specificity and NPV.
-    With 0 < L < 1 and the items asked for below, L is strictly inside what rates in :math:`[0,1]^H`
-    can reach. Raises LimitCannotBeTested if the window lacks a predicted class without which the
-    metric is undefined or constant.
+    :math:`c_h = W_h C_h` and :math:`d = \sum_h W_h D_h`, by the table of `per_item`. With 0 < L < 1
+    and the items asked for there, d is strictly inside what rates in :math:`[0,1]^H` can reach.
+    Raises LimitCannotBeTested if the window lacks a predicted class without which the metric is
+    undefined or constant.
     """
     if size.shape != is_flagged.shape or size.ndim != 1:
         message = f"size {size.shape} and is_flagged {is_flagged.shape} must both be (H,)"
         raise ValueError(message)
-    direct = limit.direct()
-    row, needs_flagged, needs_passed = _FORMULAS[family(direct.metric)]
     flagged, passed = int(size[is_flagged].sum()), int(size[~is_flagged].sum())
+    needs_flagged, needs_passed = _coefficients(limit.direct()).needs
     if (needs_flagged > flagged) or (needs_passed > passed) or not size.any():
         message = (
             f"{limit} cannot be tested in a window of {flagged} flagged and {passed} passed items: "
             f"there {limit.metric} is undefined or cannot vary"
         )
         raise LimitCannotBeTested(message)
-    window = _Sizes(
-        size=size.astype(np.float64),
-        is_flagged=is_flagged,
-        flagged=float(flagged),
-        passed=float(passed),
-        value=direct.value,
-        beta=_beta(direct.metric),
-    )
-    c, d = row(window)
-    sign = 1.0 if direct.side == "at_least" else -1.0
-    return HalfSpace(c=sign * c, d=sign * d)
+    c, d = per_item(limit, is_flagged)
+    return HalfSpace(c=size * c, d=float(size @ d))
 
 
-_Row: TypeAlias = "Callable[[_Sizes], tuple[Floats, float]]"
+class _Coefficients(NamedTuple):
+    """C and D in flagged and in passed strata, and which of these must hold items."""
 
-_FORMULAS: dict[str, tuple[_Row, bool, bool]] = {
-    "precision": (lambda w: (w.by_class(1, 0) / w.flagged, w.value), True, False),
-    "recall": (lambda w: (w.by_class(1 - w.value, -w.value), 0.0), True, True),
-    "specificity": (
-        lambda w: (
-            w.by_class(w.value, w.value - 1),
-            w.value * w.flagged - (1 - w.value) * w.passed,
-        ),
-        True,
-        True,
-    ),
-    "npv": (lambda w: (w.by_class(0, -1) / w.passed, w.value - 1), False, True),
-    "prevalence": (lambda w: (w.size / w.total, w.value), False, False),
-    "accuracy": (
-        lambda w: (w.by_class(1, -1) / w.total, w.value - w.passed / w.total),
-        False,
-        False,
-    ),
-    "f_beta": (
-        lambda w: (
-            w.by_class(1 + w.beta**2 * (1 - w.value), -(w.beta**2) * w.value),
-            w.value * w.flagged,
-        ),
-        True,
-        False,
-    ),
-}
-"""Rows of the table, and whether the window must hold flagged, and passed items."""
+    c: tuple[float, float]
+    d: tuple[float, float]
+    needs: tuple[bool, bool]
+
+
+def _coefficients(direct: Limit) -> _Coefficients:
+    value, beta = direct.value, _beta(direct.metric)
+    of_f_beta = 1 + beta**2 * (1 - value), -(beta**2) * value
+    return {
+        "precision": _Coefficients((1, 0), (value, 0), (True, False)),
+        "recall": _Coefficients((1 - value, -value), (0, 0), (True, True)),
+        "specificity": _Coefficients((value, value - 1), (value, value - 1), (True, True)),
+        "npv": _Coefficients((0, -1), (0, value - 1), (False, True)),
+        "prevalence": _Coefficients((1, 1), (value, value), (False, False)),
+        "accuracy": _Coefficients((1, -1), (value, value - 1), (False, False)),
+        "f_beta": _Coefficients(of_f_beta, (value, 0), (True, False)),
+    }[family(direct.metric)]
 
 
 def per_item(limit: Limit, is_flagged: Bools) -> tuple[Floats, Floats]:
-    r"""C and D of the items of each stratum, ``(H,)``: the table with the sizes taken out.
+    r"""C and D of the items of each stratum, ``(H,)``; sizes :math:`W_h` make them a half-space.
 
-    For all sizes :math:`c_h` is in proportion to :math:`W_h C_h`, and d to :math:`\sum_h W_h D_h`.
+    With L the limit:
+
+    ===========  ==========================================  =================  ==============
+    metric       C in flagged, in passed strata              D in these         needs items in
+    ===========  ==========================================  =================  ==============
+    precision    :math:`1,\ 0`                               :math:`L,\ 0`      flagged
+    recall       :math:`1-L,\ -L`                            :math:`0,\ 0`      both
+    specificity  :math:`L,\ L-1`                             :math:`L,\ L-1`    both
+    npv          :math:`0,\ -1`                              :math:`0,\ L-1`    passed
+    prevalence   :math:`1,\ 1`                               :math:`L,\ L`      any
+    accuracy     :math:`1,\ -1`                              :math:`L,\ L-1`    any
+    f_beta       :math:`1+\beta^2(1-L),\ -\beta^2 L`         :math:`L,\ 0`      flagged
+    ===========  ==========================================  =================  ==============
+
+    "At most" negates both; ``fpr`` and ``false_omission_rate`` are read as specificity and NPV.
 
     >>> c, d = per_item(Limit("precision", 0.8, "at_least"), np.array([True, False]))
     >>> c.tolist(), d.tolist()
     ([1.0, 0.0], [0.8, 0.0])
     """
     direct = limit.direct()
-    value, beta = direct.value, _beta(direct.metric)
-    of_f_beta = 1 + beta**2 * (1 - value), -(beta**2) * value, value, 0.0
-    c_up, c_down, d_up, d_down = {
-        "precision": (1.0, 0.0, value, 0.0),
-        "recall": (1 - value, -value, 0.0, 0.0),
-        "specificity": (value, value - 1, value, value - 1),
-        "npv": (0.0, -1.0, 0.0, value - 1),
-        "prevalence": (1.0, 1.0, value, value),
-        "accuracy": (1.0, -1.0, value, value - 1),
-        "f_beta": of_f_beta,
-    }[family(direct.metric)]
-    sign = 1.0 if direct.side == "at_least" else -1.0
-    return (
-        sign * np.where(is_flagged, c_up, c_down),
-        sign * np.where(is_flagged, d_up, d_down),
-    )
+    row, sign = _coefficients(direct), 1.0 if direct.side == "at_least" else -1.0
+    return sign * np.where(is_flagged, *row.c), sign * np.where(is_flagged, *row.d)
 
 
 def family(metric: str) -> str:

@@ -132,12 +132,14 @@ def _positives(parts: Sequence[_Rest], drawn: Draws, *, in_window: bool) -> list
     ]
 
 
-def weighted_matrix(counts: Counts) -> Matrix:
-    """Scale the labels of cells up to the window: what points are read off.
+def weighted_matrix(counts: Counts, *, cells: bool = True) -> Matrix:
+    """Scale labels up to the window by ``scaled_matrix``: what points are read off.
 
-    As ``scaled_matrix``, but a cell without answers is like the answered ones of its group.
+    Of strata that are ``cells`` one without answers is like the answered ones of its group.
     """
     columns = counts.size, counts.labeled, counts.positive, counts.is_flagged
+    if not cells:
+        return scaled_matrix(*columns)
     effective = class_counts(*columns, cell=counts.cell)
     return scaled_matrix(class_sizes(counts), effective.labeled, effective.positive, [True, False])
 

@@ -22,7 +22,6 @@ from monitor.stats.core.levels import check_probability
 from monitor.stats.core.metrics import FLAGGED, PASSED, Matrix, Metric, metric
 from monitor.stats.core.reasons import EmptyClass, UndefinedDraws, Unlabeled
 from monitor.stats.core.sampled_sizes import with_size_noise
-from monitor.stats.core.scaled_matrix import scaled_matrix
 from monitor.stats.estimation.cell_matrix import matrix_draws, weighted_matrix
 from monitor.stats.estimation.small_counts import SmallCounts
 
@@ -152,7 +151,7 @@ def estimates(
         Where ``posterior`` comes from.
     scaled
         Matrix that the points are read from. If not given, the one of the counts
-        (``scaled_matrix``, for cells ``weighted_matrix``) where the posterior comes from this
+        (``weighted_matrix``) where the posterior comes from this
         round's labels alone; where ``posterior`` or ``drawn`` is given, points are posterior means.
     cells
         Whether strata are score cells, of which each class is one rate (``cell_matrix``); then
@@ -195,7 +194,7 @@ def estimates(
     _check_request(estimands, level, basis)
     chosen = [metric(name) for name in metrics]
     if scaled is None and posterior is None and drawn is None:
-        scaled = weighted_matrix(counts) if cells else _scaled(counts)
+        scaled = weighted_matrix(counts, cells=cells)
     if drawn is None:
         drawn = matrix_draws(counts, seed=seed, points=points, cells=cells, posterior=posterior)
     rows: list[MetricEstimate] = []
@@ -240,10 +239,6 @@ def metric_quantile(draws: Draws, size: Ints, name: str, share: float) -> float 
     if np.isnan(values).mean() > UNDEFINED_LIMIT:
         return None
     return float(np.quantile(values[~np.isnan(values)], share, method="inverted_cdf"))
-
-
-def _scaled(counts: Counts) -> Matrix:
-    return scaled_matrix(counts.size, counts.labeled, counts.positive, counts.is_flagged)
 
 
 def _check_request(estimands: Sequence[str], level: float, basis: str) -> None:
