@@ -160,6 +160,13 @@ def store_tables(tmp_path_factory):
 
 
 @pytest.fixture
+def store_folder(tmp_path, store_tables):
+    """A folder with nothing but a copy of it."""
+    shutil.copy(store_tables, tmp_path / "monitor.db")
+    return tmp_path
+
+
+@pytest.fixture
 def database(store_url):
     """A store with this version's tables."""
     database = Database(store_url)

@@ -3,6 +3,7 @@
 import json
 import math
 import shutil
+from dataclasses import replace
 from typing import cast
 
 import pandas as pd
@@ -33,7 +34,7 @@ def place(closed, tmp_path, monkeypatch):
     """A copy of it."""
     monkeypatch.chdir(tmp_path)
     shutil.copytree(closed.folder, tmp_path, dirs_exist_ok=True)
-    return Workplace(tmp_path, closed.now)
+    return replace(closed, folder=tmp_path)
 
 
 def test_the_package_exports_these_names_and_lists_no_others():

@@ -1,6 +1,6 @@
 """A backup is of one moment; a store restored from it says what it lost, and nothing is doubled.
 
-A folder as a user has it lives through weeks on a made-up clock that ends now: task files are
+A folder as a user has it lives through weeks on a made-up clock: task files are
 filled, a hook listens, MLflow is a SQLite file. Then the store is put back to an earlier time;
 where rounds are missing, `pr-monitor db restored` is run.
 """
@@ -11,7 +11,7 @@ import sqlite3
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from types import SimpleNamespace
 
 import numpy as np
@@ -32,7 +32,7 @@ from monitor.storage.rounds import round_store
 from monitor.tracking import values
 from monitor.tracking.mlflow import ROUND_KEY
 from monitor.tracking.shown import RESTORED, MlflowRuns
-from tests.cli.workplace import Workplace
+from tests.cli.workplace import NOW, Workplace
 from tests.coarse import coarsely  # noqa: F401  a fixture
 from tests.csv_files import read_rows, write_rows
 from tests.hooks.receivers import Receiver
@@ -70,9 +70,7 @@ class Shop:
 
     def __init__(self, folder, store_url, receiver):
         self.folder, self.store_url, self.receiver = folder, store_url, receiver
-        now = datetime.now(UTC).replace(second=0, microsecond=0)
-        self.newest = now - timedelta(minutes=20)
-        self.now = now
+        self.newest = self.now = NOW.replace(second=0)
         day = self.newest.isoweekday() % 7
         cron = f"{self.newest.minute} {self.newest.hour} * * {day}"
         (folder / "config.yaml").write_text(CONFIG.format(store=store_url, cron=cron))
@@ -208,7 +206,7 @@ class Shop:
         return [(body["event"], body["alert"]) for body in bodies if body["alert"]]
 
     def command(self, *words):
-        return Workplace(self.folder).run(*words)
+        return Workplace(self.folder, self.now).run(*words)
 
 
 @pytest.fixture
@@ -248,7 +246,7 @@ def live_through(shop, precisions):
 
 def settle(shop):
     """Start everything again: two passes, as cron does them."""
-    shop.now = datetime.now(UTC)
+    shop.now += timedelta(hours=1)
     return [shop.once().exit_code for _ in range(2)]
 
 
@@ -276,7 +274,6 @@ def test_lost_rounds_are_recorded_and_an_alert_that_fired_in_them_ends(shop):
 
     shop.restore()
     assert shop.command("db", "upgrade").code == 0
-    shop.now = datetime.now(UTC)
     refused = shop.once()
     status = shop.command("status")
     done = shop.command("db", "restored")

@@ -1,6 +1,8 @@
 """Folders with a config and predictions, and the command line in them."""
 
 import shutil
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -12,12 +14,11 @@ LIMITS = ("    labeling", "    limits: {recall: 0.95, false_alarm_every: 10}\n  
 
 
 @pytest.fixture
-def bare(tmp_path, monkeypatch, store_tables):
+def bare(store_folder, monkeypatch):
     """A folder with nothing but a store that has its tables."""
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(store_folder)
     monkeypatch.delenv("PR_MONITOR_CONFIG", raising=False)
-    shutil.copy(store_tables, tmp_path / "monitor.db")
-    return Workplace(tmp_path)
+    return Workplace(store_folder)
 
 
 @pytest.fixture
@@ -29,8 +30,17 @@ def place(bare):
 
 
 @pytest.fixture
+def place_today(bare):
+    """The same up to the present, for commands in processes of their own."""
+    today = replace(bare, now=datetime.now(UTC))
+    today.predictions()
+    today.config()
+    return today
+
+
+@pytest.fixture
 def storeless(place):
-    """The same without a store."""
+    """A `place` without a store."""
     (place.folder / "monitor.db").unlink()
     return place
 
@@ -98,9 +108,10 @@ def copied(played, bare):
 
 
 @pytest.fixture(scope="session")
-def filled_folder(tmp_path_factory):
+def filled_folder(tmp_path_factory, store_tables):
     """Eight closed rounds of a monitor whose recall is far under its limit."""
     with coarse(), working_in(tmp_path_factory.mktemp("filled")) as filled:
+        shutil.copy(store_tables, filled.folder / "monitor.db")
         filled.predictions(days=8, rows=1600)
         filled.config(limits=LIMITS)
         filled.said = filled.backfill(days=8)
@@ -132,4 +143,4 @@ def corrected(corrected_folder, bare):
 
 def copy_of(place, folder):
     shutil.copytree(place.folder, folder, dirs_exist_ok=True)
-    return Workplace(folder, place.now, place.said)
+    return replace(place, folder=folder)

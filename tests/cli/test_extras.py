@@ -65,10 +65,10 @@ def test_the_command_installs_from_the_repository_that_the_package_names():
     assert install_command("serve") == f"pip install 'mlflow-pr-monitor[serve] @ git+{REPOSITORY}'"
 
 
-def test_rounds_and_the_labeling_page_need_no_extra(place):
+def test_rounds_and_the_labeling_page_need_no_extra(place_today):
     once = without(COMMAND % ["run-once"])
     pages = without(PAGES)
 
     assert once.returncode == 75, once.stderr  # no MLflow answers
-    assert place.query("select state from rounds") == [("closed",)]
+    assert place_today.query("select state from rounds") == [("closed",)]
     assert (pages.returncode, pages.stderr) == (0, "")

@@ -18,8 +18,9 @@ from tests.workers import python
 
 
 @pytest.fixture(params=["pipe.parquet", pytest.param("pipe.csv", marks=pytest.mark.soak)])
-def hanging(request, place, mlflow_tables):
+def hanging(request, place_today, mlflow_tables):
     """Two monitors, the first of which reads from a pipe that nobody writes to."""
+    place = place_today
     shutil.copy(mlflow_tables, place.folder / "mlflow.db")
     os.mkfifo(place.folder / request.param)
     text = CONFIG.format(mlflow="sqlite:///mlflow.db", cron=place.cron, labeling="{kind: files}")

@@ -1,12 +1,9 @@
 """What `pr-monitor check` says of the pages for people: address and login."""
 
-from datetime import UTC, datetime
-
 import pytest
 
 from tests.servers import free_port
 
-NOW = datetime.now(UTC)
 PROXY = "behind_proxy: true"
 JUDGED = "{kind: page, question: Is it spam?, overlap: 0.5, adjudicator: bob}"
 

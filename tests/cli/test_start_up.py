@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.cli.workplace import PEOPLE
 from tests.evaluation.sets import cells
 from tests.workers import python
 
@@ -90,8 +91,10 @@ def test_what_needs_no_service_loads_neither_it_nor_mlflow(place, of):
     assert [name for name in found[-1] if name.startswith(ours)] == []
 
 
-def test_a_pass_with_nothing_due_loads_no_heavy_package(asked):
-    asked.run("run-once")  # it finds nothing new, and the next knows that
+def test_a_pass_with_nothing_due_loads_no_heavy_package(place_today):
+    place_today.config(PEOPLE)
+    place_today.run("run-once")
+    place_today.run("run-once")  # it finds nothing new, and the next knows that
 
     found = loaded(command("run-once"))
 

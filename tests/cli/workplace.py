@@ -1,7 +1,7 @@
 """A user's folder for tests of the command line: predictions, a config, and the command itself.
 
 The newest slot is 20 minutes ago and the next one most of a day away, so that no test meets a
-slot while it runs.
+slot while it runs. Every day is the same `NOW`, so that each run of a test draws the same items.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sqlite3
 import sys
 import time
 from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from unittest import mock
@@ -32,6 +32,8 @@ from tests.csv_files import write_rows
 if TYPE_CHECKING:
     from pathlib import Path
 
+NOW = datetime(2025, 9, 17, 13, 27, 41, tzinfo=UTC)
+"""A Wednesday, on which nothing else begins or ends."""
 NOWHERE = "http://127.0.0.1:9"
 """Where no MLflow answers: the discard port, which nothing listens on."""
 
@@ -92,11 +94,15 @@ def working_in(folder):
 
 @dataclass
 class Workplace:
-    """A folder in which commands run, and the slots of its schedule."""
+    """A folder in which commands run, and the slots of its schedule.
+
+    Its clock starts at ``now`` and goes on while a command runs; ``spent`` is how far it has come.
+    """
 
     folder: Path
-    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    now: datetime = NOW
     said: Ended | None = None
+    spent: timedelta = timedelta()
 
     @property
     def slot(self):
@@ -128,8 +134,7 @@ class Workplace:
 
     def run_at(self, time, *words):
         """Run the command line as if it were another time."""
-        with mock.patch.dict(build.__kwdefaults__, clock=lambda: time):
-            return self.run(*words)
+        return self._run_with(lambda: time, *words)
 
     def as_json(self, *words, at=None):
         """What a command prints for programs, now or at another time."""
@@ -215,9 +220,20 @@ class Workplace:
 
         ``out`` may be a standard output of another kind, such as a terminal.
         """
+        begun, real = self.now + self.spent, time.monotonic()
+
+        def spent():
+            return timedelta(seconds=time.monotonic() - real)
+
+        ended = self._run_with(lambda: begun + spent(), *words, out=out)
+        self.spent += spent()
+        return ended
+
+    def _run_with(self, clock, *words, out=None):
         out, err = out or io.StringIO(), io.StringIO()
         line = ["pr-monitor", *map(str, words)]
         with (
+            mock.patch.dict(build.__kwdefaults__, clock=clock),
             mock.patch.object(sys, "argv", line),
             mock.patch.object(typer.main, "get_command", _COMMANDS),
             redirect_stdout(out),

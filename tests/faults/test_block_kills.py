@@ -3,6 +3,7 @@
 import shutil
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime
 
 import pytest
 
@@ -56,7 +57,8 @@ SOURCES = {
 @pytest.fixture(scope="module", params=SOURCES)
 def prepared(request, tmp_path_factory):
     """A folder with a store and nothing drawn yet, and what it reads."""
-    place = Workplace(tmp_path_factory.mktemp("prepared"))
+    # The lives are lived in processes of their own, today.
+    place = Workplace(tmp_path_factory.mktemp("prepared"), now=datetime.now(UTC))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place.folder)
         place.predictions(**SCORES, **TRUTHS)

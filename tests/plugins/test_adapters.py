@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from contextlib import redirect_stdout
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -16,12 +16,11 @@ import pytest
 from monitor.config import adapters
 from monitor.testing import SourceContract, example_rows
 from tests import pages
-from tests.cli.workplace import Ended, Workplace
+from tests.cli.workplace import NOW, Ended, Workplace
 from tests.csv_files import read_rows, write_rows
 
 TOP = Path(__file__).parents[2]
 EXAMPLE = Path(__file__).parent / "jsonl"
-NOW = datetime.now(UTC)
 CONFIG = """\
 store: sqlite:///monitor.db
 mlflow: {{tracking_uri: http://127.0.0.1:9}}
@@ -74,7 +73,7 @@ def package(tmp_path):
 @pytest.fixture
 def ran(tmp_path):
     """Run a command, or a program, in a folder where some packages are installed besides."""
-    before = set(sys.modules)
+    before, place = set(sys.modules), Workplace(tmp_path)
 
     def run(*words, site=None, code=None):
         adapters._installed.cache_clear()
@@ -83,7 +82,7 @@ def ran(tmp_path):
             if site is not None:
                 patch.syspath_prepend(site)
             if code is None:
-                return Workplace(tmp_path).run(*words)
+                return place.run(*words)
             with redirect_stdout(io.StringIO()) as out:
                 exec(code, {})  # noqa: S102  programs of this file
             return Ended(0, out.getvalue(), "")
@@ -308,7 +307,7 @@ class Desk(FilesLabeler):
 
 def make(settings, site):
     labeler = Desk(FilesSettings(folder=settings.desk), site.folder)
-    print(settings.token.get_secret_value(), site.clock().year)
+    print(settings.token.get_secret_value(), site.clock().tzinfo)
     return labeler
 
 ADAPTER = Adapter(DeskSettings, make)
@@ -334,7 +333,7 @@ def test_a_labeler_of_a_package_has_its_secrets_from_files_and_its_rounds_keep_w
 
     done = ran(site=site, code=LABELERS_OF_A_ROUND)
 
-    assert done.out.splitlines()[0] == f"canary {NOW.year}"
+    assert done.out.splitlines()[0] == "canary UTC"
     assert "{'kind': 'desk', 'desk': 'third'} 3" in done.out
     assert done.out.splitlines()[-1] == "['desk']"
 

@@ -123,8 +123,8 @@ class Fraud:
 
 
 @pytest.fixture
-def fraud(tmp_path):
-    return Fraud(tmp_path)
+def fraud(store_folder):
+    return Fraud(store_folder)
 
 
 @pytest.mark.parametrize(

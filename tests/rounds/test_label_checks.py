@@ -105,8 +105,8 @@ class Checked(Fraud):
 
 
 @pytest.fixture
-def scene(tmp_path):
-    return Checked(tmp_path).begin({**FLAGGED, "checks": 40}, PEOPLE)
+def scene(store_folder):
+    return Checked(store_folder).begin({**FLAGGED, "checks": 40}, PEOPLE)
 
 
 def ends(report, basis):
@@ -184,18 +184,18 @@ def test_the_page_is_waited_for_until_its_own_deadline_and_a_late_check_corrects
     assert (scene.round.version, LABEL_CHECKS.of(scene.report)[0].items) == (2, 40)
 
 
-def test_the_column_is_waited_for_after_the_page_is_over(tmp_path):
-    scene = Checked(tmp_path, now=SLOT, known="i % 2 = 0").begin(FLAGGED, PEOPLE)
+def test_the_column_is_waited_for_after_the_page_is_over(store_folder):
+    scene = Checked(store_folder, now=SLOT, known="i % 2 = 0").begin(FLAGGED, PEOPLE)
     scene.answer(scene.waiting())
 
     assert scene.go_on(timedelta(days=20)).round.state is RoundState.LABELING
     assert scene.go_on(timedelta(days=11)).round.state is RoundState.CLOSED
 
 
-def test_checked_items_are_drawn_among_others_where_a_challenger_needs_items(tmp_path):
+def test_checked_items_are_drawn_among_others_where_a_challenger_needs_items(store_folder):
     other = {"name": "v8", "score": "score", "threshold": 0.8}
     source = {"path": "predictions.parquet", "challenger": other}
-    scene = Checked(tmp_path, source=source).begin({**FLAGGED, "checks": 10}, PEOPLE)
+    scene = Checked(store_folder, source=source).begin({**FLAGGED, "checks": 10}, PEOPLE)
     drawn = scene.rows("select item_id, count(*) from tasks group by 1 having count(*) = 2")
 
     scene.answer(scene.waiting())
@@ -205,10 +205,10 @@ def test_checked_items_are_drawn_among_others_where_a_challenger_needs_items(tmp
     assert ends(scene.report, "corrected") != ends(scene.report, "round")
 
 
-def test_drawn_checks_are_stored_by_stratum_and_weigh_what_their_stratum_holds(tmp_path):
+def test_drawn_checks_are_stored_by_stratum_and_weigh_what_their_stratum_holds(store_folder):
     other = {"name": "v8", "score": "score", "threshold": 0.8}
     source = {"path": "predictions.parquet", "challenger": other}
-    scene = Checked(tmp_path, source=source).begin({**FLAGGED, "checks": 20}, PEOPLE)
+    scene = Checked(store_folder, source=source).begin({**FLAGGED, "checks": 20}, PEOPLE)
 
     scene.answer(scene.waiting())
 
@@ -248,8 +248,8 @@ def closing_reason(scene):
     return scene.rows("select reason from round_events where after = 'closed'")[0][0]
 
 
-def test_answers_of_a_column_that_is_counted_are_answers(tmp_path):
-    scene = Checked(tmp_path).begin(FLAGGED, PEOPLE)
+def test_answers_of_a_column_that_is_counted_are_answers(store_folder):
+    scene = Checked(store_folder).begin(FLAGGED, PEOPLE)
     late = scene.round.deadline - timedelta(seconds=1)
 
     assert scene.read(read_attention, late, "list") == []
@@ -257,9 +257,9 @@ def test_answers_of_a_column_that_is_counted_are_answers(tmp_path):
         scored_sample(scene.round, scene.labels)
 
 
-def test_a_column_of_both_classes_is_checked_in_each(tmp_path):
+def test_a_column_of_both_classes_is_checked_in_each(store_folder):
     of_class = {**COLUMN, "checks": 15}
-    scene = Checked(tmp_path).begin(of_class, of_class, checks=PEOPLE)
+    scene = Checked(store_folder).begin(of_class, of_class, checks=PEOPLE)
 
     flagged = scene.flagged()
     assert sum(item in flagged for item in scene.checks()) == 15

@@ -23,9 +23,9 @@ def labeled(weeks, number):
 
 
 @pytest.fixture
-def weeks(tmp_path):
+def weeks(store_folder):
     """Return predictions of three weeks, whose truth has rows for positive items alone."""
-    weeks = Weeks(tmp_path)
+    weeks = Weeks(store_folder)
     weeks.truth = {item: label for item, label in weeks.truth.items() if label}
     weeks.write_truth()
     return weeks
@@ -190,8 +190,8 @@ def test_a_restated_round_takes_its_late_labels_as_it_was_restated(weeks, way):
     assert labeled(weeks, 1)[0][:3] == (answers, len(drawn - late), 3)
 
 
-def test_restate_names_a_round_whose_predictions_are_deleted_and_restates_the_others(tmp_path):
-    weeks = Weeks(tmp_path)
+def test_restate_names_a_round_whose_predictions_are_deleted_and_restates_the_others(store_folder):
+    weeks = Weeks(store_folder)
     for _ in range(2):
         weeks.play(labeling=LATE)
         weeks.now += WEEK

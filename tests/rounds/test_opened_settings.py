@@ -12,10 +12,10 @@ OPENED = {"sample": {"max_labels": 40}}
 
 
 @pytest.fixture
-def waiting(tmp_path):
+def waiting(store_folder):
     """Return a monitor whose predictions are not there yet; one class has 30 of 60 items."""
-    weeks = Weeks(tmp_path, now=FIRST + WEEK)
-    (tmp_path / "predictions").rename(tmp_path / "later")
+    weeks = Weeks(store_folder, now=FIRST + WEEK)
+    (store_folder / "predictions").rename(store_folder / "later")
     return weeks
 
 

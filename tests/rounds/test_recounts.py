@@ -104,9 +104,9 @@ class Weeks:
 
 
 @pytest.fixture
-def weeks(tmp_path):
+def weeks(store_folder):
     """Return two closed rounds whose labels may still change."""
-    weeks = Weeks(tmp_path)
+    weeks = Weeks(store_folder)
     weeks.play()
     weeks.now += WEEK
     weeks.play()
@@ -179,8 +179,8 @@ def labels_by_segment(rows):
         (["country"], ["tier", "country"]),
     ],
 )
-def test_labels_are_counted_again_by_the_segments_of_the_draw(tmp_path, before, after):
-    weeks, columns = Weeks(tmp_path), SOURCE["columns"]
+def test_labels_are_counted_again_by_the_segments_of_the_draw(store_folder, before, after):
+    weeks, columns = Weeks(store_folder), SOURCE["columns"]
     weeks.play(source={"columns": columns | {"segments": before}})
     segments = "select counts from round_parts where name = 'segments' and version = {}"
     before_segments, total = labels_by_segment(weeks.rows(segments.format(1))), weeks.total(1)

@@ -21,7 +21,7 @@ def kill(place):
 
 def put_off(place):
     """Let all that waits be tried in an hour."""
-    place.query("update effects set next_try = datetime('now', '+1 hour')")
+    place.query("update effects set next_try = datetime(?, '+1 hour')", place.now.isoformat())
 
 
 def listed(place, *words):
@@ -142,7 +142,7 @@ def hooked(storeless, monkeypatch):
 def test_a_test_goes_through_every_hook_and_says_that_it_is_one(hooked):
     place, ops, chat, alertmanager = hooked
 
-    done = place.run("alerts", "test")
+    done = place.run_at(now(), "alerts", "test")
 
     assert 'event="This is a test of hook lines' in done.err
     assert done.out.splitlines() == [
