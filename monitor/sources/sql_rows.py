@@ -172,7 +172,8 @@ class RowQuery:
         if self.judge is not None:
             parts["judged"] = self._verdict(self.judge)
         if columns.group is not None:
-            parts["group_name"] = func.nullif(_bare(self._value_text(columns.group)), "nan")
+            group = _bare(self._value_text(columns.group))
+            parts["group_name"] = case((group.not_in(sorted(MISSING_MARKERS)), group))
         if columns.released is not None:
             parts |= self._release(columns.released)
         if isinstance(self.settings.kept_with, str):

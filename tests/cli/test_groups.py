@@ -33,6 +33,7 @@ def checked(place, team, group="team"):
             "case when i % 2 = 0 then 'Team ' || i % 30 else 'team ' || (i - 1) % 30 end",
             "writes a value in several ways, ",
         ),
+        ("case when i % 3 = 0 then '-1' else 'team ' || i % 60 end", "has the value '-1' in "),
         ("case when i % 2 = 0 then i % 30 || '.0' else ((i - 1) % 30)::text end", "several ways"),
     ],
 )

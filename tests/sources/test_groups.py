@@ -9,12 +9,13 @@ from monitor.sources.table_settings import SqlSettings
 from tests.sources.prediction_files import COLUMNS, TWO, WEEK, csv_source
 
 HEADER = ("mail_id", "scored_at", "score", "text", "user")
-USERS = ("7", "", " ann ", "Ann")
+USERS = ("7", "", " ann ", "Ann", "None", "NULL", "nan")
 ROWS = [
-    (f"m{i}", f"2026-03-0{3 + i % 3}T10:00:00Z", str(0.2 + 0.6 * (i % 2)), "t", USERS[i % 4])
+    (f"m{i}", f"2026-03-0{3 + i % 3}T10:00:00Z", str(0.2 + 0.6 * (i % 2)), "t", USERS[i % 7])
     for i in range(40)
 ]
-EXPECTED = {f"m{i}": (USERS[i % 4].strip() or None) for i in range(40)}
+GROUPS = ("7", None, "ann", "Ann", None, None, None)
+EXPECTED = {f"m{i}": GROUPS[i % 7] for i in range(40)}
 
 
 def from_files(folder):

@@ -15,6 +15,7 @@ from monitor.presentation.parts.runs import groups_question
 
 _MOST_WITHOUT = 0.05  # of the items
 _LEAST_GROUPS = 10  # of a class; with fewer, 95 % of Student's t is far from 95 % of the normal
+_MOST_OF_ONE = 0.25  # of the items of a class, where there are groups enough
 _MOST_ALONE = 0.5  # of the ids
 _MOST_EQUAL = 0.1  # of the items
 _BEGINNING = re.compile(r"(.*[A-Za-z].*[-_:/.#|])[^-_:/.#|]+")  # dates and numbers are no groups
@@ -94,13 +95,21 @@ def _resolution(times: Collection[datetime]) -> timedelta:
 def _few_groups(frame: Frame, column: str) -> Iterator[str]:
     for name, flagged in (("flagged", True), ("passed", False)):
         parts = [part for part in frame.strata if part.stratum.flagged == flagged]
-        groups = [c.group or (c.id,) for part in parts for c in part.candidates]
-        count = len(set(groups))
-        if count < _LEAST_GROUPS and len(groups) >= _COMPARED:
+        groups = Counter(c.group or (c.id,) for part in parts for c in part.candidates)
+        items = groups.total()
+        if items < _COMPARED:
+            continue
+        [(largest, most)] = groups.most_common(1)
+        if len(groups) < _LEAST_GROUPS:
             yield (
-                f"{column} has only {plural(count, 'value')} among {len(groups)} {name} "
+                f"{column} has only {plural(len(groups), 'value')} among {items} {name} "
                 "predictions: intervals of the rate are very wide, since so few groups show little "
                 "of how groups differ; is it the column that you mean?"
+            )
+        elif most > _MOST_OF_ONE * items:
+            yield (
+                f"{column} has the value {largest!r} in {most} of {items} {name} predictions, "
+                "which count as one group: if it stands for no value, leave it empty"
             )
 
 
