@@ -159,7 +159,8 @@ class StratumFrame:
     ``segments`` holds the size of each value for each segment column; they add up to ``size``.
     With ``release``, candidates are only items that were let through; with ``rows`` the size was
     estimated from these, of a log that keeps a sample. Where ``rows`` is negative, the size is an
-    amount that varies as the sum of ``-rows`` equal items; ``largest`` is the largest of one item.
+    amount that varies as the sum of ``-rows`` equal items. ``largest`` is the most that one item
+    counts for, where items count for different amounts or numbers of predictions.
     """
 
     stratum: Stratum
@@ -175,10 +176,11 @@ class StratumFrame:
     def available(self) -> int:
         """How many items can be labeled, of those that one scan may draw.
 
-        By amount no more than the largest item leaves room for: a label stands for size/labels.
+        No more than the largest item leaves room for: a label stands for size/labels.
         """
         if self.largest:
-            return min(len(self.candidates), int(self.size / self.largest))
+            room = (self.size + 0.5) / self.largest  # the size is rounded
+            return min(len(self.candidates), int(room))
         return len(self.candidates) if self.has_fewer else self.size
 
     @property
@@ -251,6 +253,11 @@ class Frame:
     def items(self) -> int:
         """Predictions that were counted; sizes of amounts are larger."""
         return self.rows if self.is_amount else self.size
+
+    @property
+    def checked_rows(self) -> int:
+        """Rows that bad ones are a share of: sizes may be amounts, or stand for more rows."""
+        return min(self.size + sum(self.bad_rows.values()), self.rows)
 
     @property
     def challenged(self) -> Decisions | None:

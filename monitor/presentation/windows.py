@@ -26,14 +26,16 @@ def bad_rows_sentence(frame: Frame, allowed: float) -> str:
     bad = sum(frame.bad_rows.values())
     reasons = ", ".join(f"{count} {reason}" for reason, count in frame.bad_rows.items())
     return (
-        f"{bad} of {bad + frame.size} rows cannot be used ({reasons}), more than "
+        f"{bad} of {frame.checked_rows} rows cannot be used ({reasons}), more than "
         f"bad_rows_max = {allowed:g} allows"
     )
 
 
 def no_items_sentence(frame: Frame) -> str:
     """Return the sentence that a window holds rows, but no row belongs to a stratum."""
-    return f"none of the {frame.rows} rows from {frame.window} can be sampled"
+    reasons = ", ".join(f"{count} {note}" for note, count in frame.notes.items() if count)
+    why = f" ({reasons})" if reasons else ""
+    return f"none of the {frame.rows} rows from {frame.window} can be sampled{why}"
 
 
 def changed_sentence(removed: int, drawn: int) -> str:
@@ -100,6 +102,15 @@ def large_items_sentence(share: float, labels: int, stratum: str) -> str:
         f"one item holds {percent_text(share)} of the amount of {stratum}, so only "
         f"{labels} of its items can be labeled in proportion to amounts; the largest items, in a "
         "monitor of their own by source.where, would leave room for more"
+    )
+
+
+def large_row_sentence(share: float, name: str) -> str:
+    """Report that a single row of a log that keeps a sample stands for much of a class."""
+    return (
+        f"one row stands for {percent_text(share)} of the {name} predictions (source.kept_with), "
+        "so few others can be labeled beside it and intervals are very wide; is its probability "
+        "right?"
     )
 
 

@@ -20,7 +20,7 @@ from sqlalchemy import ColumnElement, Double, literal_column
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import StratumFrame
-from monitor.domain.sampled_log import AMOUNT_NOTE
+from monitor.domain.sampled_log import AMOUNT_NOTE, ZERO_NOTE
 from monitor.domain.segments import scaled
 from monitor.sources import buckets
 from monitor.sources.buckets import BucketCount
@@ -33,8 +33,6 @@ _DIGITS = 13  # of md5: as many bits as a float has
 _STEPS = 2  # of the grid of md5 to a factor of 2
 _LEAST = 40  # bits: the first step of the grid
 _MOST = 2**53  # the sum of a window: larger whole numbers are not exact as floats
-
-ZERO_NOTE = "rows with the amount 0, which count for nothing"
 
 
 def rank_of(md5: str, amount: float) -> float:

@@ -169,3 +169,14 @@ def test_check_asks_where_passed_items_stop_at_a_round_number_for_each_flagged_o
 
     assert "exactly 9 for each of 200 flagged ones" in checked.out
     assert "exactly 9" not in silenced.out
+
+
+def test_one_row_that_stands_for_much_of_a_class_is_told_by_check_and_by_the_round(guardrail):
+    guardrail.select("all.parquet", "true", extra="if(mail_id = 'm17001', 1e-4, 1.0) as share")
+    guardrail.config(budget=BUDGET, kept=declared("share"))
+
+    checked = guardrail.run("check")
+    guardrail.run("run-once")
+
+    for text in (checked.out, guardrail.run("status").out):
+        assert "one row stands for 69 % of the passed predictions (source.kept_with)" in text

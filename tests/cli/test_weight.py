@@ -132,6 +132,8 @@ def test_wrong_settings_are_refused_by_name(payments, changes, reason):
         ("case when i % 20 = 0 then -5 else 10 end", "amount negative"),
         ("case when i % 20 = 0 then null else 10 end", "amount missing or not a number"),
         ("case when i % 20 = 0 then 'inf'::double else 10 end", "amount missing or not a number"),
+        ("case when i % 20 = 0 then null else 10 end", "250 of 5000 rows cannot be used"),
+        ("0", "can be sampled (5000 rows with the amount 0, which count for nothing)"),
         ("0.0001", "give them in a smaller unit"),
         ("1e16", "give them in a larger unit"),
         ("case when i = 17000 then 1e7 else 10 end", "one item holds 9"),
@@ -155,6 +157,16 @@ def test_an_amount_of_zero_counts_for_nothing_and_is_no_fault(bare):
     bare.run("run-once")
 
     assert "PROBLEM  source" not in checked.out
+    assert "rows with the amount 0, which count for nothing" in checked.out
     assert "rows with the amount 0, which count for nothing" in json.dumps(
         bare.as_json("show", "1")
     )
+
+
+def test_equal_amounts_leave_every_item_to_be_labeled(bare):
+    bare.predictions(rows=400, mail_id="'m' || i", amount="7.3::double")
+    bare.config(budget=(BUDGET[0], "max_labels: 100"), weight=WEIGHT)
+
+    bare.run("run-once")
+
+    assert bare.query("select count(*) from items") == [(100,)]

@@ -17,6 +17,7 @@ from monitor.cli.commands.inverted_labels import inverted_warnings
 from monitor.domain.errors import LabelsRefused, SourceRefused
 from monitor.domain.model import BandEdges, Frame, Window
 from monitor.domain.ports import CheckResult, ExcludesRows, TimesPredictions
+from monitor.domain.sampled_log import ZERO_NOTE
 from monitor.domain.shown import is_picture
 from monitor.domain.slots import newest_slot, slots_after, window_of
 from monitor.domain.values import listed
@@ -97,7 +98,9 @@ def check_source(context: MonitorContext) -> CheckResult:
     )
     verdicts = [verdicts_text(verdict_sizes(frame))] if reads_verdicts else []
     omitted = [f"left out: {_counted(frame.bad_rows)}"] if frame.bad_rows else []
-    also = [f"also there: {_counted(frame.omitted)}"] if frame.omitted else []
+    zero = {note: count for note, count in frame.notes.items() if note == ZERO_NOTE}
+    others = {**frame.omitted, **zero}
+    also = [f"also there: {_counted(others)}"] if others else []
     text = "; ".join([summary, *verdicts, *omitted, *also, *unexpected.notes])
     return CheckResult(text, warnings)
 

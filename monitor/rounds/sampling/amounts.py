@@ -1,4 +1,4 @@
-"""What is implausible about a window that is counted by amount."""
+"""Windows in which single items, or rows of a log that keeps a sample, count for very much."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from monitor.domain.model import Frame
 from monitor.presentation import windows
 
+_MOST_OF_A_ROW = 0.05  # of the predictions of a class
+
 
 def large_item_sentences(frame: Frame, labels: Sequence[int]) -> list[str]:
-    """Report classes in which single items hold so much of the amount that they limit labels.
+    """Report classes in which single items count for so much that they limit labels.
 
     labels: Of each stratum. No item is drawn twice, so none may hold more than a label stands for.
     """
     if not frame.is_amount:
-        return []
+        return _large_row_sentences(frame)
     sentences = []
     for flagged in (True, False):
         limited = [
@@ -26,7 +28,20 @@ def large_item_sentences(frame: Frame, labels: Sequence[int]) -> list[str]:
             largest = max(limited, key=lambda part: part.largest / max(part.size, 1))
             sentences.append(
                 windows.large_items_sentence(
-                    largest.largest / largest.size, largest.available, largest.stratum.name
+                    min(largest.largest / largest.size, 1.0),
+                    largest.available,
+                    largest.stratum.name,
                 )
             )
+    return sentences
+
+
+def _large_row_sentences(frame: Frame) -> list[str]:
+    sentences = []
+    for name, flagged in (("flagged", True), ("passed", False)):
+        parts = [part for part in frame.strata if part.stratum.flagged == flagged]
+        largest = max(part.largest for part in parts)
+        size = sum(part.size for part in parts)
+        if largest > _MOST_OF_A_ROW * size:
+            sentences.append(windows.large_row_sentence(largest / size, name))
     return sentences

@@ -47,8 +47,7 @@ class Concern:
 def refuse_unknown(frame: Frame, settings: RoundSettings) -> None:
     """Raise `SourceRefused` if the share of unknown predicted values is over ``bad_rows_max``."""
     unknown = frame.bad_rows.get(BadRow.UNKNOWN_CLASS, 0)
-    rows = min(frame.size + sum(frame.bad_rows.values()), frame.rows)
-    if unknown <= settings.bad_rows_max * rows:
+    if unknown <= settings.bad_rows_max * frame.checked_rows:
         return
     raise SourceRefused(windows.unknown_values_sentence(frame.unknown, settings.block))
 

@@ -155,7 +155,7 @@ def why_unusable(frame: Frame, settings: RoundSettings) -> str | None:
     if frame.rows == 0:
         return no_rows_sentence(frame.window)
     bad = sum(frame.bad_rows.values())
-    if bad > settings.bad_rows_max * min(bad + frame.size, frame.rows):
+    if bad > settings.bad_rows_max * frame.checked_rows:
         return bad_rows_sentence(frame, settings.bad_rows_max)
     if frame.size == 0:
         return no_items_sentence(frame)
