@@ -93,15 +93,12 @@ class RestateRequest:
 
 @dataclass(frozen=True, slots=True)
 class RestatedRound:
-    """A round and its new version; ``own`` unless it only pools one that was restated.
+    """The number of a round and its new version; ``own`` unless it only pools a restated one."""
 
-    ``labels`` counts the answers that changed.
-    """
-
-    round: Round
+    round: int
     version: int
     own: bool
-    labels: int
+    labels_changed: int
     before: list[EstimateRow]
     after: list[EstimateRow]
 
@@ -112,6 +109,7 @@ class RestateOutcome:
 
     restated: list[RestatedRound]
     refused: tuple[Refusal, ...]
+    dry_run: bool = False
 
 
 def restate(
@@ -135,11 +133,11 @@ def restate(
     if not dry_run:  # also of rounds that come out as they are: whoever restated them was killed
         publish_classes(context, sorted({each.slot for each in rounds}))
     if restated and not dry_run:
-        numbers = [each.round.number for each in restated if each.own]
+        numbers = [each.round for each in restated if each.own]
         log.info(
             "rounds restated", monitor=context.settings.name, rounds=numbers, by=restatement.by
         )
-    return RestateOutcome(restated, labels.refused)
+    return RestateOutcome(restated, labels.refused, dry_run)
 
 
 def _chosen(context: MonitorContext, request: RestateRequest) -> list[Round]:
@@ -292,7 +290,7 @@ def _publish(
         stored = census_store.read_censuses(connection, list(changes.censuses))
         outcome = [
             RestatedRound(
-                member.round,
+                member.round.number,
                 member.version,
                 member.round.id in own,
                 changes.count(member.round.id, stored.get(member.round.id, {})),

@@ -160,8 +160,8 @@ def test_restate_reads_the_truth_of_final_rounds_by_the_settings_of_today(weeks,
 
     assert before < answers
     assert labeled(weeks, 1)[0][:3] == (answers, answers, 2)
-    assert [each.labels for each in outcome.restated] == [answers - before]
-    assert [each.labels for each in shown.restated] == [answers - before]
+    assert [each.labels_changed for each in outcome.restated] == [answers - before]
+    assert [each.labels_changed for each in shown.restated] == [answers - before]
     assert restating.restate(context, request).restated == []
     run.run(context)
     assert labeled(weeks, 1)[0][:3] == (answers, answers, 2)
@@ -203,7 +203,7 @@ def test_restate_names_a_round_whose_predictions_are_deleted_and_restates_the_ot
 
     outcome = restating.restate(context, RestateRequest(by="ana", why="wrong", truth=True))
 
-    assert [(each.round.number, each.labels) for each in outcome.restated] == [(2, 1)]
+    assert [(each.round, each.labels_changed) for each in outcome.restated] == [(2, 1)]
     assert (weeks.total(1), weeks.total(2)) == (first, second - 1)
     [refusal] = outcome.refused
     assert "keeps its last count of 60 labels" in refusal.reason

@@ -86,7 +86,7 @@ def test_changed_labels_give_a_closed_round_a_new_version_and_those_that_pool_it
     effects = kinds(good)
     again = restate_precision(good, 2, to=Answer.NEGATIVE)
 
-    found = [(one.round.number, one.version, one.own) for one in outcome.restated]
+    found = [(one.round, one.version, one.own) for one in outcome.restated]
     assert found == [(2, 2, True), (3, 2, False)]
     assert (again.restated, kinds(good)) == ([], effects)
     assert [good.round(n).version for n in (1, 2, 3)] == [1, 2, 2]
@@ -207,7 +207,7 @@ def test_a_newer_method_gives_all_rounds_from_one_on_a_version_each(good, monkey
 
     outcome = restate(good, since=2)
 
-    found = [(one.round.number, one.version, one.own) for one in outcome.restated]
+    found = [(one.round, one.version, one.own) for one in outcome.restated]
     assert found == [(2, 2, True), (3, 2, True)]
     low_before, low = (
         next(r["low"] for r in page(good, 3, v)["estimates"] if r["metric"] == "precision")
@@ -238,8 +238,8 @@ def test_a_preview_says_what_would_come_out_and_writes_nothing(good):
 
     outcome = restate(good, 2, dry_run=True, read_file=file_with(good, Answer.NEGATIVE))
 
-    assert [one.round.number for one in outcome.restated] == [2, 3]
-    assert outcome.restated[0].labels > 10
+    assert [one.round for one in outcome.restated] == [2, 3]
+    assert outcome.restated[0].labels_changed > 10
     assert [good.round(n).version for n in (1, 2, 3)] == [1, 1, 1]
     assert good.rows("select count(*) as n from restatements") == [{"n": 0}]
 
@@ -254,7 +254,7 @@ def test_without_a_number_the_rounds_are_restated_whose_labels_change(good):
 
     outcome = restate(good, read_file=of_second)
 
-    assert [one.round.number for one in outcome.restated if one.own] == [2]
+    assert [one.round for one in outcome.restated if one.own] == [2]
 
 
 def test_what_an_annotator_said_who_was_wrong_can_be_taken_out(good):
@@ -334,7 +334,7 @@ def test_a_round_that_closes_meanwhile_is_restated_with_the_others(scene, monkey
 
     outcome = restate_precision(scene, 2, to=Answer.NEGATIVE)
 
-    assert [(one.round.number, one.version) for one in outcome.restated] == [(2, 2), (3, 2)]
+    assert [(one.round, one.version) for one in outcome.restated] == [(2, 2), (3, 2)]
     assert scene.rows("select count(*) as n from restatements") == [{"n": 1}]
     assert scene.rows(
         "select count(distinct external_id || revision) - count(*) as n from label_events"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
 
 import typer
 
@@ -30,6 +30,7 @@ from monitor.cli.views.printing import echo, echo_answer, echo_json
 from monitor.domain.errors import EXIT_INPUT, InputRefused
 from monitor.presentation.labels import DECLINED_COST
 from monitor.presentation.numbers import plural
+from monitor.results.result import dump
 
 if TYPE_CHECKING:
     from monitor.domain.model import Collected, LabelEvent, Refusal, Task
@@ -306,8 +307,9 @@ def restate(
             without=without,
         )
         outcome = restated(context, request, dry_run=dry_run)
-    values, document = _restated_json(outcome, dry_run), _restated_document(outcome, dry_run)
-    echo_answer(values, document, json=json)
+    refused = [{"where": each.where, "reason": each.reason} for each in outcome.refused]
+    values = dump(outcome) | {"refused": refused}
+    echo_answer(values, _restated_document(outcome), json=json)
     raise typer.Exit(EXIT_INPUT if outcome.refused else 0)
 
 
@@ -318,30 +320,12 @@ def _read_corrected(path: Path, tasks: Mapping[str, Task]) -> Collected:
     return read_labels(path, tasks, unknown_hint=available, follow=True)
 
 
-def _restated_json(outcome: RestateOutcome, dry_run: bool) -> dict[str, Any]:
-    return {
-        "restated": [
-            {
-                "round": one.round.number,
-                "version": one.version,
-                "own": one.own,
-                "labels_changed": one.labels,
-                "before": one.before,
-                "after": one.after,
-            }
-            for one in outcome.restated
-        ],
-        "refused": [{"where": r.where, "reason": r.reason} for r in outcome.refused],
-        "dry_run": dry_run,
-    }
-
-
-def _restated_document(outcome: RestateOutcome, dry_run: bool) -> Iterator[str]:
+def _restated_document(outcome: RestateOutcome) -> Iterator[str]:
     yield from (f"refused: {refusal}" for refusal in outcome.refused)
     yield from map(_restated_line, outcome.restated)
     if not outcome.restated:
         yield "nothing to restate: every number comes out as it is"
-    elif dry_run:
+    elif outcome.dry_run:
         yield "nothing was changed; without --dry-run it is"
     else:
         yield "alerts stay as they are; pr-monitor run-once brings the new numbers to MLflow"
@@ -350,10 +334,11 @@ def _restated_document(outcome: RestateOutcome, dry_run: bool) -> Iterator[str]:
 def _restated_line(restated: RestatedRound) -> str:
     from monitor.presentation.restatements import best_text
 
-    labels = f" ({plural(restated.labels, 'answer')} changed)" if restated.labels else ""
+    changed = restated.labels_changed
+    labels = f" ({plural(changed, 'answer')} changed)" if changed else ""
     why = labels if restated.own else " (pools a restated one)"
     changes = [
         f"{metric} {best_text(restated.before, metric)} -> {best_text(restated.after, metric)}"
         for metric in ("precision", "recall")
     ]
-    return f"round {restated.round.number}, version {restated.version}{why}: {'; '.join(changes)}"
+    return f"round {restated.round}, version {restated.version}{why}: {'; '.join(changes)}"
