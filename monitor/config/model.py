@@ -181,7 +181,6 @@ class MonitorConfig(Settings):
                 **{name: getattr(self.labeling, name) for name in _OF_LABELING},
                 threshold=self.source.threshold,
                 challenger=self.source.challenged_by,
-                released=self._column("released") is not None,
                 judge=self.judge,
                 sample=sample,
                 reference=self.reference,

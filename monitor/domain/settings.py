@@ -261,7 +261,10 @@ class Labeling(Settings):
 
 
 _REMOVED = frozenset(
-    {"audit", "matures", "threshold_target", "first_wave", "second_wave", "planned", "snapshot"}
+    {
+        *("audit", "matures", "threshold_target", "first_wave", "second_wave", "planned"),
+        *("snapshot", "released"),
+    }
 )
 """Settings, or some of `sample`, that rounds of earlier versions are frozen with and none reads."""
 
@@ -287,7 +290,6 @@ class RoundSettings(Settings):
     threshold: float | None = None
     challenger: Challenger | None = None
     judge: Judge | None = None
-    released: bool = False
     schedule: Schedule
     sample: Sample = Sample()
     pooling: Pooling = Pooling()
@@ -322,16 +324,25 @@ class RoundSettings(Settings):
         """Age of an item at which its first label is expected."""
         return min(map(maturity_of, parts_of(self.labeling)))
 
+    def column(self, role: str) -> str | None:
+        """Return the source's column with a role, such as ``group``; None without one."""
+        name: str | None = (self.source or {}).get("columns", {}).get(role)
+        return name
+
     @property
     def weight(self) -> str | None:
         """The column of the amount that items are counted and drawn by; None if they are equal."""
-        column: str | None = (self.source or {}).get("columns", {}).get("weight")
-        return column
+        return self.column("weight")
 
     @property
     def by_amount(self) -> bool:
         """Whether items are counted and drawn by amount."""
         return self.weight is not None
+
+    @property
+    def released(self) -> bool:
+        """Whether a column marks the flagged items that were let through."""
+        return self.column("released") is not None
 
     @property
     def counted_whole(self) -> dict[bool, int]:

@@ -76,8 +76,7 @@ class RunsPart(ReportPart):
         if row is None:
             return []
         # Only a column without a value is named here: with one, items have groups.
-        empty = (version.round.settings.source or {}).get("columns", {}).get("group")
-        sentence = runs_sentence(row, empty)
+        sentence = runs_sentence(row, version.round.settings.column("group"))
         return [NoticeRow(kind=RUNS, subject=row.labels, value=row.effect, sentence=sentence)]
 
 
