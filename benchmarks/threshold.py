@@ -30,11 +30,11 @@ from monitor.stats.curves.thresholds import (
     STARTS,
     LabeledScores,
     ScoreStrata,
-    highest_for_recall,
+    allowed_p,
     last_allowed,
-    lowest_for_precision,
     precision_p,
     recall_p,
+    threshold_tests,
 )
 
 ERROR = 0.05
@@ -176,14 +176,14 @@ def _by_file(
     """Choose by each file; the oracle knows the window, and tries the thresholds of the file."""
     order = np.argsort(-window.score)
     score, hits = window.score[order], np.cumsum(window.is_positive[order])
-    keep, sign = (lowest_for_precision, 1) if metric == "precision" else (highest_for_recall, -1)
+    sign = 1 if metric == "precision" else -1
     found = []
     for strata, edges in files:
         flagged = np.searchsorted(-score, -edges, side="right")
         truth = {"precision": hits[flagged - 1] / flagged, "recall": hits[flagged - 1] / hits[-1]}
         good = np.flatnonzero(truth[metric] >= target)
         other = truth["recall" if metric == "precision" else "precision"]
-        k = int(keep(strata, target))
+        k = int(threshold_tests(strata, metric, target).last)
         if not len(good):
             found.append((k >= 0, k < 0, np.nan))
             continue
@@ -245,7 +245,7 @@ def choose(strata: ScoreStrata, metric: str, p: Values, method: str) -> Whole:
         keeps = p[:, thresholds] < ERROR
         last = keeps.shape[1] - 1 - keeps[:, ::-1].argmax(axis=1)
         return np.where(keeps.any(axis=1), thresholds[last], -1)
-    return last_allowed(p, thresholds, starts, ERROR)
+    return last_allowed(p, allowed_p(p, thresholds, starts, ERROR), thresholds)
 
 
 def rule(rounds: Rounds, metric: str, target: float) -> Values:

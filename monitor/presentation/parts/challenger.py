@@ -191,6 +191,3 @@ class ChallengerView(PartView[ChallengerRow | None]):
                     values[name] = metric.challenger[0]
                 values |= with_ends(f"{name}_difference{called}", metric.difference)
         return values
-
-
-CHALLENGER = ChallengerView()

@@ -17,7 +17,7 @@ from monitor.rounds.estimation.label_errors import has_most_labels
 from monitor.stats.core.counts import Interval
 from monitor.stats.core.sample import ScoredSample
 from monitor.stats.curves import thresholds
-from monitor.stats.curves.thresholds import ScoreStrata
+from monitor.stats.curves.thresholds import ScoreStrata, ThresholdTests
 from monitor.stats.estimation.paired import compare_threshold
 from monitor.storage.labels.round_labels import RoundLabels, read_all_labels
 from monitor.storage.rounds import round_store
@@ -223,33 +223,23 @@ def _counted(parts: Sequence[StratumTally]) -> Ints:
     return np.array([[part.size, part.labeled, part.positive] for part in parts]).T
 
 
-class _PValues(NamedTuple):
-    """p-value of the goal at each threshold, and the largest that is allowed there."""
-
-    p: np.ndarray
-    allowed: np.ndarray
-
-
 def _chosen(
     strata: ScoreStrata, a_day: np.ndarray, goal: Goal
-) -> tuple[int | None, bool, _PValues | None]:
+) -> tuple[int | None, bool, ThresholdTests | None]:
     """Choose a threshold, say whether the labels are sure of it, and give p-values."""
     error = 1 - goal.confidence
     if goal.costs is not None:
         best, sure = thresholds.cheapest(strata, *goal.costs, error=error)
         p = thresholds.cheaper_p(strata, *goal.costs)
-        return (best, sure, _PValues(p, np.full(len(p), thresholds.shared_p(strata, error))))
+        allowed = np.full(len(p), thresholds.shared_p(strata, error))
+        return (best, sure, ThresholdTests(p, allowed, np.array(best)))
     if goal.capacity is not None:
         fitting = np.flatnonzero(a_day <= goal.capacity)
         return (int(fitting[-1]) if len(fitting) else None, True, None)
-    if goal.precision is not None:
-        p = thresholds.precision_p(strata, goal.precision)
-        order = thresholds.precision_order(strata)
-    else:
-        p = thresholds.recall_p(strata, goal.recall or 0.0)
-        order = thresholds.recall_order(strata)
-    last = int(thresholds.last_allowed(p, *order, error))
-    tested = _PValues(p, thresholds.allowed_p(p, *order, error))
+    metric = "recall" if goal.precision is None else "precision"
+    target = goal.precision or goal.recall or 0.0
+    tested = thresholds.threshold_tests(strata, metric, target, error=error)
+    last = int(tested.last)
     return (None if last < 0 else last, last >= 0, tested)
 
 
@@ -267,7 +257,7 @@ def _curve(
     strata: ScoreStrata,
     edges: Sequence[float],
     flagged: np.ndarray,
-    tested: _PValues | None,
+    tested: ThresholdTests | None,
     intervals: dict[int, dict[str, Interval | None]],
 ) -> list[AtThreshold]:
     return [

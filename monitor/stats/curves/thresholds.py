@@ -27,7 +27,7 @@ with at most that probability, as in Learn then Test (Angelopoulos et al., 2022)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import special
@@ -282,38 +282,42 @@ def allowed_p(p: Floats, order: Ints, starts: Ints, error: float) -> Floats:
     return allowed
 
 
-def last_allowed(p: Floats, order: Ints, starts: Ints, error: float) -> Ints:
-    """Last threshold of the order that the fallback procedure (`allowed_p`) allows, or -1."""
+class ThresholdTests(NamedTuple):
+    """p-values of thresholds and the largest that are allowed, shape ``(..., H - 1)``.
+
+    ``last`` is the position of the last threshold of the order that passes, -1 if none does.
+    """
+
+    p: Floats
+    allowed: Floats
+    last: Ints
+
+
+def threshold_tests(
+    strata: ScoreStrata, metric: str, target: float, *, error: float = 0.05
+) -> ThresholdTests:
+    """Test which thresholds keep a target of precision or recall, by `allowed_p`.
+
+    For precision from high to low, up to the present one; for recall from low to high, from the
+    present one down. With a probability of at most ``error`` the last that passes misses it.
+    """
+    every = np.arange(len(strata.size) - 1)
+    if metric == "precision":
+        p, order = precision_p(strata, target), every
+        starts = np.maximum(np.arange(1, STARTS + 1) * strata.flagged // STARTS - 1, 0)
+    else:
+        p, order = recall_p(strata, target), every[::-1]
+        below = len(every) - strata.flagged
+        starts = strata.current + np.arange(STARTS) * below // STARTS
     allowed = allowed_p(p, order, starts, error)
+    return ThresholdTests(p, allowed, last_allowed(p, allowed, order))
+
+
+def last_allowed(p: Floats, allowed: Floats, order: Ints) -> Ints:
+    """Last threshold of the order that passes, or -1."""
     passes = ((allowed > 0) & (p <= allowed))[..., order]
     last = np.asarray(order)[len(order) - 1 - np.argmax(passes[..., ::-1], axis=-1)]
     return np.where(passes.any(axis=-1), last, -1)
-
-
-def precision_order(strata: ScoreStrata) -> tuple[Ints, Ints]:
-    """Order and starts for a target of precision: from high to low, up to the present one."""
-    starts = np.arange(1, STARTS + 1) * strata.flagged // STARTS - 1
-    return np.arange(len(strata.size) - 1), np.maximum(starts, 0)
-
-
-def recall_order(strata: ScoreStrata) -> tuple[Ints, Ints]:
-    """Order and starts for a target of recall: from low to high, from the present one down."""
-    below = len(strata.size) - 1 - strata.flagged
-    starts = strata.current + np.arange(STARTS) * below // STARTS
-    return np.arange(len(strata.size) - 1)[::-1], starts
-
-
-def lowest_for_precision(strata: ScoreStrata, target: float, *, error: float = 0.05) -> Ints:
-    """Lowest threshold with at least this precision, position by round, or -1.
-
-    Tested from high to low; with a probability of at most ``error`` its precision is lower.
-    """
-    return last_allowed(precision_p(strata, target), *precision_order(strata), error)
-
-
-def highest_for_recall(strata: ScoreStrata, target: float, *, error: float = 0.05) -> Ints:
-    """Highest threshold with at least this recall, position by round, or -1."""
-    return last_allowed(recall_p(strata, target), *recall_order(strata), error)
 
 
 def cheapest(

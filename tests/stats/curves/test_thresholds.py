@@ -9,13 +9,13 @@ from scipy import stats
 from monitor.stats.curves.thresholds import (
     LabeledScores,
     ScoreStrata,
+    allowed_p,
     cheaper_p,
     cheapest,
-    highest_for_recall,
     last_allowed,
-    lowest_for_precision,
     precision_p,
     recall_p,
+    threshold_tests,
 )
 
 SIZE = np.array([300, 500, 800, 1200, 3000, 9000, 30000])
@@ -62,7 +62,8 @@ def test_the_fallback_procedure_is_wiens_as_he_writes_it(p, first, second):
         carried = level if p[k] <= level and level > 0 else 0.0
         last = k if carried else last
 
-    assert last_allowed(np.array(p), np.arange(5), np.array([first, second]), 0.05) == last
+    allowed = allowed_p(np.array(p), np.arange(5), np.array([first, second]), 0.05)
+    assert last_allowed(np.array(p), allowed, np.arange(5)) == last
 
 
 def test_a_stratum_without_a_label_counts_as_the_worst_that_it_may_be():
@@ -84,13 +85,10 @@ def test_a_threshold_breaks_its_guarantee_in_at_most_a_twentieth_of_the_rounds(
 ):
     found = np.cumsum(SIZE * RATE)
     precision, recall = found[:-1] / np.cumsum(SIZE)[:-1], found[:-1] / found[-1]
-    truth, at, choose = {
-        "precision": (precision, FLAGGED, lowest_for_precision),
-        "recall": (recall, FLAGGED - 2, highest_for_recall),
-    }[metric]
+    truth, at = {"precision": (precision, FLAGGED), "recall": (recall, FLAGGED - 2)}[metric]
     target = truth[at] + nudge
 
-    chosen = choose(rounds(4000, seed=5, plan=PLAN * times), target)
+    chosen = threshold_tests(rounds(4000, seed=5, plan=PLAN * times), metric, target).last
 
     allowed = chosen >= 0
     assert np.mean(allowed & (truth[chosen] < target)) <= 0.05
@@ -154,7 +152,7 @@ def test_labels_drawn_by_predicted_class_break_a_target_in_one_set_of_twenty_at_
             flagged=10,
             group=np.repeat([0, 1], 200),
         )
-        chosen = lowest_for_precision(labeled, 0.751)
+        chosen = threshold_tests(labeled, "precision", 0.751).last
         broken += bool(chosen >= 0 and (1 + edges[chosen]) / 2 < 0.751)
 
     assert broken / sets <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / sets)
