@@ -143,9 +143,10 @@ def _waits(state: LabelingState, now: datetime, *, is_whole: bool) -> bool:
 def _behind(state: LabelingState) -> set[int]:
     labels, labeling = state.labels, state.round.settings.labeling
     of_class, parts = class_parts(labeling), parts_of(labeling)
-    is_flagged = {part.stratum.name: part.stratum.flagged for part in labels.strata}
     missing = {
-        of_class[is_flagged[item.stratum]] for item in labels.items if item.id not in labels.current
+        of_class[labels.is_flagged[item.stratum]]
+        for item in labels.items
+        if item.id not in labels.current
     }
     for part, census in labels.censuses.items():
         if census.answered < sum(census.size(cell) for cell in census.strata):
@@ -223,8 +224,7 @@ def _checked_truth(context: MonitorContext, state: LabelingState) -> _CheckedTru
 def _concerns_of(
     context: MonitorContext, state: LabelingState, reader: TruthReader
 ) -> Iterator[tuple[str, str | None]]:
-    labels, labeler = state.labels, reader.labeler
-    is_flagged = {part.stratum.name: part.stratum.flagged for part in labels.strata}
+    labels, labeler, is_flagged = state.labels, reader.labeler, state.labels.is_flagged
     own = {
         item.id: is_flagged[item.stratum]
         for item in labels.items

@@ -118,7 +118,7 @@ def _dated(
     context: MonitorContext, round_: Round, labels: RoundLabels, columns: Followed
 ) -> list[PositiveCount]:
     """Return the readings before the first look, where all positive rows have a time."""
-    flagged = {one.stratum.name: one.stratum.flagged for one in labels.strata}
+    flagged = labels.is_flagged
     own = [one for one in labels.labeled if one.positive and flagged[one.stratum] in columns]
     if labels.censuses or not own:
         return []

@@ -104,14 +104,13 @@ def _histories(
     labels: RoundLabels, until: datetime | None
 ) -> dict[str, tuple[bool, _AnswerHistory]]:
     """Follow the answers to each item up to a time, with its predicted class."""
-    is_flagged = {part.stratum.name: part.stratum.flagged for part in labels.strata}
     result = {}
     for item in labels.items:
         statements = [
             one for one in labels.said.get(item.id, ()) if until is None or one.at <= until
         ]
         if (history := _history(statements, labels.adjudicator)) is not None:
-            result[item.id] = is_flagged[item.stratum], history
+            result[item.id] = labels.is_flagged[item.stratum], history
     return result
 
 

@@ -52,10 +52,9 @@ class RunsPart(ReportPart):
             or not any(isinstance(one.labeler, ReadsTruth) for one in labelers)
         ):
             return None
-        is_flagged = {part.stratum.name: part.stratum.flagged for part in labels.strata}
         by_class: dict[bool, dict[str, bool]] = {True: {}, False: {}}
         for item, positive in labels.usable():
-            by_class[is_flagged[item.stratum]][item.id] = positive
+            by_class[labels.is_flagged[item.stratum]][item.id] = positive
         row = None
         with suppress(SourceRefused):  # a round closes without its predictions and this note
             row = context.try_of_round(

@@ -313,10 +313,9 @@ class _SegmentErrors(NamedTuple):
 def _of_strata(round_: Round, labels: RoundLabels) -> _SegmentErrors:
     closed = round_.state is RoundState.CLOSED
     answers = labels.answers_by(corrected_evidence_label if closed else evidence_label)
-    flagged = {part.stratum.name: part.stratum.flagged for part in labels.strata}
     result = _SegmentErrors({}, Counter(), Counter())
     for item in labels.items:
-        answer, up = answers.get(item.id), flagged[item.stratum]
+        answer, up = answers.get(item.id), labels.is_flagged[item.stratum]
         if answer not in (Answer.POSITIVE, Answer.NEGATIVE):
             continue
         result.strata[item.stratum] = up

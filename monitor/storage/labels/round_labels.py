@@ -119,6 +119,11 @@ class RoundLabels:
         return {cell: one.tally(cell) for one in self.censuses.values() for cell in one.cells}
 
     @cached_property
+    def is_flagged(self) -> dict[str, bool]:
+        """Whether each stratum is predicted positive, by name."""
+        return {part.stratum.name: part.stratum.flagged for part in self.strata}
+
+    @cached_property
     def current(self) -> dict[str, Answer]:
         """The current label of each item that has one."""
         return self.answers_by(current_label)
