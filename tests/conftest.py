@@ -140,10 +140,15 @@ def sqlite_url(request, tmp_path):
     return f"sqlite:///{path}"
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
-def store_url(request):
+def pytest_generate_tests(metafunc):
+    if "store_kind" in metafunc.fixturenames:
+        metafunc.parametrize("store_kind", tiers.stores_of(metafunc.definition.nodeid))
+
+
+@pytest.fixture
+def store_url(request, store_kind):
     """Address of a new store, likewise; a test that uses it runs on both databases."""
-    if request.param == "sqlite":
+    if store_kind == "sqlite":
         return request.getfixturevalue("sqlite_url")
     server = request.getfixturevalue("postgres_server")
     if "database" not in request.fixturenames:

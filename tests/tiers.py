@@ -1,6 +1,7 @@
 """Which tests wait for `make test-all` or for `make soak`, and which share a process."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
@@ -100,6 +101,13 @@ class Sharing(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
         return next(groups, file if file.startswith(FILE_BY_FILE) else nodeid)
 
 
+def stores_of(nodeid: str) -> list[Any]:
+    """Databases that a test runs on, as parameters `store_kind`."""
+    on_both = nodeid.startswith(ON_BOTH)
+    marks = [pytest.mark.postgresql] if on_both else [pytest.mark.postgresql, pytest.mark.soak]
+    return ["sqlite", pytest.param("postgresql", marks=marks)] if on_both or SOAK else ["sqlite"]
+
+
 def sort(item: pytest.Item) -> None:
     """Mark a test as `thorough` where it is.
 
@@ -113,9 +121,7 @@ def sort(item: pytest.Item) -> None:
         or names & SERVERS
     ):
         item.add_marker("thorough")
-    on_second_store = "store_url" in names and "postgresql" in marks
-    is_left_out = on_second_store and not item.nodeid.startswith(ON_BOTH)
-    if is_left_out or (SOAK and item.nodeid.startswith(THOROUGH)):
+    if SOAK and item.nodeid.startswith(THOROUGH):
         item.add_marker("soak")
 
 

@@ -16,6 +16,7 @@ from monitor.service.web.metrics import Own, exposition
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings
 from tests.rounds.sinks import Sink
 from tests.storage.plans import Sent, recorded
+from tests.storage.released.write import play
 
 GROWING = "items|payloads|tasks|label_events|counts|estimates|evidence|effects|round_events|rounds"
 
@@ -83,3 +84,20 @@ def test_a_page_about_all_monitors_reads_no_rows_of_a_growing_table_but_those_it
         sql: [step for step in each if "COVERING" not in step] for sql, each in steps.items()
     }
     assert {sql: each for sql, each in in_rows.items() if each} == {}
+
+
+VIEWS = ("round_results", "monitor_status", "waiting_rounds", "latest_evidence", "latest_estimates")
+
+
+def test_a_dashboard_reads_no_growing_table_from_end_to_end(database):
+    play(database)
+
+    for view in VIEWS:
+        of_monitor = "where monitor = 'mail'" if view in {"round_results", *VIEWS[3:]} else ""
+        with database.read() as connection:
+            query = f"explain query plan select * from {view} {of_monitor}"
+            plan = connection.exec_driver_sql(query).all()
+
+        scanned = [row.detail.split()[1] for row in plan if row.detail.startswith("SCAN")]
+        assert any(row.detail.startswith("SEARCH") for row in plan)
+        assert [table for table in scanned if table != "m"] == [], view  # the monitors

@@ -283,22 +283,6 @@ def test_a_queue_whose_first_effect_needs_somebody_is_dead(filled):
     assert {row["sink"] for row in after if row["dead"]} == {"ops"}
 
 
-VIEWS = ("round_results", "monitor_status", "waiting_rounds", "latest_evidence", "latest_estimates")
-
-
-@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
-def test_a_dashboard_reads_no_growing_table_from_end_to_end(filled):
-    for view in VIEWS:
-        of_monitor = "where monitor = 'mail'" if view in {"round_results", *VIEWS[3:]} else ""
-        with filled.read() as connection:
-            query = f"explain query plan select * from {view} {of_monitor}"
-            plan = connection.exec_driver_sql(query).all()
-
-        scanned = [row.detail.split()[1] for row in plan if row.detail.startswith("SCAN")]
-        assert any(row.detail.startswith("SEARCH") for row in plan)
-        assert [table for table in scanned if table != "m"] == [], view  # the monitors
-
-
 def closed(database, counted):
     """A round with a version, which is the (labeled, positive, declined) of every stratum."""
     sizes, planned = (100, 60, 4000), (10, 25, 40)
