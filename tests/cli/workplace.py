@@ -32,7 +32,7 @@ from tests.csv_files import write_rows
 if TYPE_CHECKING:
     from pathlib import Path
 
-NOW = datetime(2025, 9, 17, 13, 27, 41, tzinfo=UTC)
+NOW = datetime(2026, 9, 16, 13, 27, 41, tzinfo=UTC)
 """A Wednesday, on which nothing else begins or ends."""
 NOWHERE = "http://127.0.0.1:9"
 """Where no MLflow answers: the discard port, which nothing listens on."""
