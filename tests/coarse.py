@@ -17,8 +17,9 @@ def coarse():
     """Estimate by few points and proposals, and simulate drops to come on few paths."""
     with pytest.MonkeyPatch.context() as patch, few_points(POINTS):
         for simulated in (alert_power, smallest_drops):
-            patch.setitem(simulated.__kwdefaults__ or {}, "paths", 40)
-        patch.setattr(delay, "_FINEST", 0.02)
+            patch.setitem(simulated.__kwdefaults__ or {}, "paths", 20)
+        patch.setitem(delay.detection.__kwdefaults__ or {}, "rounds", 8)
+        patch.setattr(delay, "_FINEST", 0.1)
         for proposals in ("FIRST_ANALYSIS", "PROPOSALS"):
             patch.setattr(label_error, proposals, POINTS)
         yield

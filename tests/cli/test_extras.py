@@ -65,6 +65,7 @@ def test_the_command_installs_from_the_repository_that_the_package_names():
     assert install_command("serve") == f"pip install 'mlflow-pr-monitor[serve] @ git+{REPOSITORY}'"
 
 
+@pytest.mark.slow
 def test_rounds_and_the_labeling_page_need_no_extra(place_today):
     once = without(COMMAND % ["run-once"])
     pages = without(PAGES)

@@ -31,6 +31,7 @@ def hanging(request, place_today, mlflow_tables):
     return place
 
 
+@pytest.mark.slow
 def test_a_pass_and_a_check_go_on_with_the_others_and_status_says_why(hanging):
     # A process of its own has to end by itself.
     ran = python("-m", "monitor", "run-once", cwd=hanging.folder, timeout=120)

@@ -26,7 +26,7 @@ def test_check_and_status_count_labels_that_are_older_than_their_predictions(bar
     labels_known(bare, f"{scored(bare)} + case when i % 4 = 0 then -1 else 1 end * interval '1 h'")
 
     checked = bare.run("check").line(SENTENCE)
-    bare.backfill(days=6)
+    bare.backfill(days=2)
     status = bare.run("status").line(SENTENCE)
 
     for line in (checked, status):
@@ -43,7 +43,7 @@ def test_labels_that_are_not_older_or_but_for_one_need_no_word(bare, seen):
     labels_known(bare, seen.format(scored(bare)))
 
     assert SENTENCE not in bare.run("check").out
-    bare.backfill(days=6)
+    bare.backfill(days=2)
     assert SENTENCE not in bare.run("status").out
 
 

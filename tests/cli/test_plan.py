@@ -61,17 +61,15 @@ def test_dear_labels_move_the_plan_and_their_cost_is_told(bare):
     assert any(line.split() == ["labels", "precision", "recall", "cost"] for line in shown)
 
 
-@pytest.mark.parametrize(("one_more", "is_told"), [(0.5, True), (0.001, False), (None, False)])
+@pytest.mark.parametrize(("one_more", "is_told"), [(0.5, True), (0.001, False)])
 def test_one_missed_positive_more_is_told_where_it_makes_recall_wider(
     place, monkeypatch, one_more, is_told
 ):
     monkeypatch.setattr("monitor.stats.design.planning.with_one_more", lambda *_: one_more)
     place.config(PEOPLE, bands=BANDS)
 
-    asked = ("plan", "mail", "--labels", 60)
-    found, said = place.as_json(*asked), place.run(*asked).out
+    said = place.run("plan", "mail", "--labels", 60).out
 
-    assert found["recall_with_one_more"] == one_more
     assert ("One missed positive more" in said) == is_told
     assert ("makes recall +-50.0 %." in said) == is_told
 
@@ -87,6 +85,7 @@ def test_before_any_round_the_scores_steer_the_plan_and_nothing_is_drawn(place):
     assert "60 labels: the first round gives precision +-" in said
     assert ", from the second on precision +-" in said
     assert found["labels"] == 60
+    assert found["recall_with_one_more"] > 0
     assert sum(each["size"] for each in found["strata"]) == found["size"] == 200
     assert len(found["strata"]) > 2
     assert place.as_json("rounds") == {

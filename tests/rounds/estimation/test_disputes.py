@@ -262,7 +262,7 @@ def mean_at_first_over(threshold, *, waits):
     return total
 
 
-@pytest.mark.parametrize("threshold", [1.2, 2.0])
+@pytest.mark.parametrize("threshold", [pytest.param(1.2, marks=pytest.mark.slow), 2.0])
 def test_readings_before_and_after_a_decision_keep_the_promise_only_if_disputes_wait(threshold):
     assert mean_at_first_over(threshold, waits=True) <= 1 + 1e-9
     assert mean_at_first_over(threshold, waits=False) > 1.05

@@ -75,8 +75,12 @@ WRONG = [0.24, 0.12, 0.04, 0.18, 0.36, 0.06], [1.0, 0.5, 0.0, 0.4, 0.0, 1.0]
 
 @pytest.mark.parametrize(
     ("world", "room"),
-    [(GOOD, 0.0), (GOOD, 0.05), (SILENT, 0.0), (WRONG, 0.0)],
-    ids=["a good judge", "a good judge with room", "one that seldom answers", "one that is wrong"],
+    [
+        pytest.param(GOOD, 0.0, id="a good judge"),
+        pytest.param(GOOD, 0.05, id="a good judge with room", marks=pytest.mark.slow),
+        pytest.param(SILENT, 0.0, id="one that seldom answers", marks=pytest.mark.slow),
+        pytest.param(WRONG, 0.0, id="one that is wrong"),
+    ],
 )
 def test_evidence_on_a_judge_that_keeps_its_limits_has_a_mean_of_one_at_most(world, room):
     share, rates = (np.array(each) for each in world)
