@@ -40,6 +40,22 @@ def _of_both(value: object) -> object:
 LogSampling = Annotated[LogShares, BeforeValidator(_of_both)] | Annotated[str, Field(min_length=1)]
 
 
+def sampling_text(source: Mapping[str, Any] | None) -> str | None:
+    """Write ``kept_with`` as a round froze it; None where the log keeps all.
+
+    >>> sampling_text({"kept_with": {"passed": 0.1}})
+    '{flagged: 1, passed: 0.1}'
+    >>> sampling_text({"kept_with": {"flagged": 1, "passed": 1}})
+    """
+    setting = (source or {}).get("kept_with")
+    if not isinstance(setting, Mapping):
+        return setting
+    shares = LogShares.model_validate(setting)
+    if shares == LogShares():
+        return None
+    return f"{{flagged: {shares.flagged:g}, passed: {shares.passed:g}}}"
+
+
 def keeps_all(source: Mapping[str, Any] | None, *, flagged: bool) -> bool:
     """Whether a log has all items of a class, by the settings that a round froze of its source.
 

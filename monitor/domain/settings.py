@@ -28,7 +28,7 @@ from monitor.domain.label_parts import column_classes, maturity_of, parts_of
 from monitor.domain.ports import utc_now
 from monitor.domain.registered import AliasRead
 from monitor.domain.sample_settings import Sample
-from monitor.domain.sampled_log import keeps_all
+from monitor.domain.sampled_log import keeps_all, sampling_text
 from monitor.domain.setting_types import Duration, Settings, Share, TimeZone
 from monitor.limitable import CLASSIFIER, LIMITABLE, no_limit_text, subject_of
 
@@ -333,6 +333,11 @@ class RoundSettings(Settings):
     def weight(self) -> str | None:
         """The column of the amount that items are counted and drawn by; None if they are equal."""
         return self.column("weight")
+
+    @property
+    def log_sampling(self) -> str | None:
+        """The probabilities with which the log keeps predictions; None if it keeps all."""
+        return sampling_text(self.source)
 
     @property
     def by_amount(self) -> bool:

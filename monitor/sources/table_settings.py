@@ -135,7 +135,7 @@ class TableSettings(SourceSettings):
     ``kept_with`` is the probability with which the log keeps a prediction, from 0.000001 to 1,
     where it is a sample: a number, one for each class (``{flagged: 1, passed: 0.1}``), or the
     column that has it for each row. Sizes are then rows divided by it, and intervals and evidence
-    have the noise of that.
+    have the noise of that. Another value begins a new history.
 
     ``timeout`` is how long one reading may take, which is then ended; the round waits, and other
     monitors go on. ``grace`` is how long a round waits, from its first look, for predictions that

@@ -139,6 +139,7 @@ def _of_history(settings: RoundSettings) -> Values:
         "model": settings.model,
         "source.threshold": settings.threshold,
         "source.columns.weight": settings.weight,
+        "source.kept_with": settings.log_sampling,
         "judge": None if settings.judge is None else settings.judge.title,
         **_of_strata(settings.sample),
     }

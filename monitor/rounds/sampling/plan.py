@@ -362,7 +362,7 @@ class DrawnItems:
 
 
 def earlier_rounds(connection: Connection, round_: Round, model_version: str | None) -> list[Round]:
-    """Read closed rounds before this one of the same model, threshold and amount, in any bands."""
+    """Read closed rounds before this one of the same model, threshold and sizes, in any bands."""
     settings = round_.settings
     rounds = [
         closed_round
@@ -373,6 +373,7 @@ def earlier_rounds(connection: Connection, round_: Round, model_version: str | N
         if closed_round.slot < round_.slot
         and closed_round.settings.model == settings.model
         and closed_round.settings.weight == settings.weight
+        and closed_round.settings.log_sampling == settings.log_sampling
     ]
     return sorted(rounds, key=lambda this_round: this_round.slot)
 

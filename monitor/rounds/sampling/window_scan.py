@@ -69,6 +69,7 @@ def base_key(settings: RoundSettings) -> tuple[object, ...]:
     bands, cells, judge = settings.sample.bands, settings.sample.cells, settings.judge
     also = [] if judge is None else ["judge", judge.title]
     also += [] if settings.weight is None else ["weight", settings.weight]
+    also += [] if settings.log_sampling is None else ["kept_with", settings.log_sampling]
     if cells is None:
         return (settings.model, bands.flagged, bands.passed, *also)
     return (settings.model, "cells", cells.flagged, cells.passed, *also)

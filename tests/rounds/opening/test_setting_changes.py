@@ -49,6 +49,7 @@ def test_the_same_settings_and_others_that_begin_nothing_are_not_told(scene):
     assert ahead(scene) == []
     assert ahead(replace(scene, name="without rounds"), threshold=0.9) == []
     assert ahead(scene, deadline=timedelta(days=1), sample=fewer) == []
+    assert ahead(scene, source=ALL_KEPT) == []
 
 
 FROM_LABELS = (
@@ -56,6 +57,8 @@ FROM_LABELS = (
     "strata"
 )
 AMOUNT = {"columns": {"weight": "amount"}}
+SAMPLED = {"kept_with": {"flagged": 1.0, "passed": 0.1}}
+ALL_KEPT = {"kept_with": {"flagged": 1.0, "passed": 1.0}}
 PRAGUE = Schedule(cron="0 6 * * MON", time_zone="Europe/Prague", lag=timedelta(hours=2))
 
 
@@ -72,6 +75,11 @@ PRAGUE = Schedule(cron="0 6 * * MON", time_zone="Europe/Prague", lag=timedelta(h
             {"source": AMOUNT},
             "source.columns.weight not set -> amount: the next round begins a new history: "
             "estimates with earlier rounds start again; evidence and open alerts stay",
+        ),
+        (
+            {"source": SAMPLED},
+            "source.kept_with not set -> {flagged: 1, passed: 0.1}: the next round begins a new "
+            "history: estimates with earlier rounds start again; evidence and open alerts stay",
         ),
         (
             {"sample": Sample(max_labels=200, bands=Bands(flagged=2, passed=1))},
@@ -132,8 +140,9 @@ def test_predictions_of_another_model_version_begin_a_history(database):
     assert between(scene)[2] == ["begins a new history (model version 7 -> 8)"]
 
 
-def test_rounds_by_amount_take_nothing_from_rounds_that_count_items(scene):
-    scene.settings = settings(source=AMOUNT, sample=Sample(max_labels=200, bands=Bands(flagged=2)))
+@pytest.mark.parametrize("source", [AMOUNT, SAMPLED])
+def test_rounds_with_other_sizes_take_nothing_from_rounds_that_count_rows(scene, source):
+    scene.settings = settings(source=source, sample=Sample(max_labels=200, bands=Bands(flagged=2)))
     scene.play(2)
     scene.play(3)
 
