@@ -114,6 +114,15 @@ def large_row_sentence(share: float, name: str) -> str:
     )
 
 
+def amount_sentence(amount: float, before: float, rounds: int) -> str:
+    """Report amounts that are far larger or smaller than before, as in another unit."""
+    return (
+        f"the amount of a prediction (source.columns.weight) is {significant_text(amount)} on "
+        f"average; in {_last_rounds(rounds)} it was {significant_text(before)}: are all amounts in "
+        "one unit?"
+    )
+
+
 def held_back_sentence(monitor: str, number: int) -> str:
     """Describe where the fault of a window is shown, for those who may not see its rows."""
     return (
@@ -225,10 +234,12 @@ def threshold_sentence(
 def _before(usual: UsualRate | None) -> str:
     if usual is None:
         return ""
-    where = {0: "the reference", 1: "the last round"}.get(
-        usual.rounds, f"the last {usual.rounds} rounds"
-    )
+    where = _last_rounds(usual.rounds) if usual.rounds else "the reference"
     return f"; in {where} it was {percent_text(usual.rate)}"
+
+
+def _last_rounds(rounds: int) -> str:
+    return "the last round" if rounds == 1 else f"the last {rounds} rounds"
 
 
 def broken_pictures_sentence(problems: Mapping[str, int], items: int) -> str:

@@ -1,6 +1,7 @@
 """A monitor by amount: from `check` to what each reader is told of a closed round."""
 
 import json
+from datetime import timedelta
 
 import pytest
 
@@ -170,3 +171,19 @@ def test_equal_amounts_leave_every_item_to_be_labeled(bare):
     bare.run("run-once")
 
     assert bare.query("select count(*) from items") == [(100,)]
+
+
+def test_amounts_in_another_unit_than_before_are_told_by_check_and_by_the_round(bare):
+    amount = "case when i >= 14930 then 1000 else 10 end"
+    bare.predictions(rows=20_000, mail_id="'m' || i", amount=f"({amount})::double")
+    bare.config(budget=BUDGET, weight=WEIGHT)
+    first, last = (f"{bare.slot - timedelta(days=n):%Y-%m-%dT%H:%M}" for n in (3, 1))
+    bare.run("backfill", "--from", first, "--to", last)
+
+    checked = bare.run("check")
+    bare.run("run-once")
+
+    for text in (checked.out, bare.run("status").out):
+        assert (
+            "prediction (source.columns.weight) is 1,000 on average; in the last 2 rounds" in text
+        )

@@ -30,8 +30,8 @@ from monitor.storage.rounds import round_store
 from monitor.storage.rounds.window_store import (
     DrawnWindow,
     drawn_windows,
-    flagged_sizes,
     segment_totals,
+    window_sizes,
 )
 
 ROUNDS = 8  # Earlier rounds that show how much is usually flagged: two months of weeks
@@ -41,10 +41,11 @@ def check_baseline(
     context: MonitorContext, frame: Frame, slot: datetime, settings: RoundSettings
 ) -> Oddities:
     """Compare a window with what came before it."""
-    flagged, drawn = _drawn_before(context, slot, settings)
-    usual = _usually_flagged(flagged, settings)
+    sizes, drawn = _drawn_before(context, slot, settings)
+    usual = _usually_flagged(sizes, settings)
     concerns = plausibility.flag_concerns(frame, usual, settings.threshold)
     concerns += plausibility.release_concerns(frame)
+    concerns += plausibility.amount_concerns(frame, [size / rows for _, size, rows in sizes])
     late, notes = _late(context, drawn, settings)
     lost = lost_traffic(context, frame, slot, settings.schedule, drawn)
     others = check_challenger(frame, settings), check_judge(frame, settings)
@@ -68,29 +69,34 @@ def majority_sentence(
 
 
 def _usually_flagged(
-    flagged: Sequence[tuple[int, int]], settings: RoundSettings
+    sizes: Sequence[tuple[int, int, int]], settings: RoundSettings
 ) -> UsualRate | None:
-    return _usual_of_rounds(flagged) if flagged else _usual_of_reference(settings)
+    return _usual_of_rounds(sizes) if sizes else _usual_of_reference(settings)
 
 
 def _drawn_before(
     context: MonitorContext, slot: datetime, settings: RoundSettings
-) -> tuple[list[tuple[int, int]], list[DrawnWindow]]:
-    """Read the windows drawn before a slot, newest first, and what was flagged in the last ones."""
+) -> tuple[list[tuple[int, int, int]], list[DrawnWindow]]:
+    """Read the sizes of the last windows before a slot, and all drawn windows, newest first."""
     with context.database.read() as connection:
         monitor_id = round_store.find_monitor(connection, context.settings.name)
         if monitor_id is None:
             return [], []
-        flagged = flagged_sizes(
-            connection, monitor_id, before=slot, threshold=settings.threshold, at_most=ROUNDS
+        sizes = window_sizes(
+            connection,
+            monitor_id,
+            before=slot,
+            threshold=settings.threshold,
+            by_amount=settings.by_amount,
+            at_most=ROUNDS,
         )
-        return flagged, drawn_windows(connection, monitor_id, before=slot, at_most=_FAR)
+        return sizes, drawn_windows(connection, monitor_id, before=slot, at_most=_FAR)
 
 
-def _usual_of_rounds(sizes: Sequence[tuple[int, int]]) -> UsualRate:
+def _usual_of_rounds(sizes: Sequence[tuple[int, int, int]]) -> UsualRate:
     """Return what was flagged in some rounds, by the median one."""
-    total = sum(size for _, size in sizes)
-    rate = median(flagged / size for flagged, size in sizes)
+    total = sum(size for _, size, _ in sizes)
+    rate = median(flagged / size for flagged, size, _ in sizes)
     return UsualRate(rate * total, total, rounds=len(sizes))
 
 

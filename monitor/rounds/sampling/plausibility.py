@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import NamedTuple
 
 from monitor.domain.errors import SourceRefused
@@ -31,7 +32,7 @@ RELEASE_LEVEL = 1e-6
 FEWEST_RELEASED = 30
 """Items let through from which on the interval of precision is useful: within 18 points or so."""
 
-RELEASED, FEW_RELEASED = "released", "few_released"
+RELEASED, FEW_RELEASED, AMOUNT = "released", "few_released", "amount"
 FLAGGED, THRESHOLD, SCORES, LATE = "flagged", "threshold", "scores", "late_rows"
 
 
@@ -124,6 +125,16 @@ def release_concerns(frame: Frame) -> list[Concern]:
             Concern(FEW_RELEASED, windows.few_released_sentence(usable, released, size))
         )
     return concerns
+
+
+def amount_concerns(frame: Frame, usual: Sequence[float]) -> list[Concern]:
+    """Report an amount for each row that is far from those of the last windows."""
+    if not (frame.is_amount and usual):
+        return []
+    amount, before = frame.size / frame.rows, median(usual)
+    if before / FACTOR <= amount <= before * FACTOR:
+        return []
+    return [Concern(AMOUNT, windows.amount_sentence(amount, before, len(usual)))]
 
 
 _CHALLENGER, _JUDGE = "challenger", "judge"

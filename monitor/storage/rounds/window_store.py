@@ -56,21 +56,23 @@ def segment_totals(
     return totals
 
 
-def flagged_sizes(
+def window_sizes(
     connection: Connection,
     monitor_id: int,
     *,
     before: datetime,
     threshold: float | None,
+    by_amount: bool,
     at_most: int,
-) -> list[tuple[int, int]]:
-    """Read items that were flagged, of how many, in the newest drawn windows before a slot.
+) -> list[tuple[int, int, int]]:
+    """Read what was flagged, of how much, in how many rows of the newest drawn windows of a kind.
 
-    Another threshold flags another share, so the windows are of one threshold, any model version.
+    Another threshold flags another share, so the windows are of one threshold, any model version;
+    ``by_amount`` are those whose sizes are amounts, else the others. They are before a slot.
     """
     is_same = histories.c.threshold.is_not_distinct_from(threshold)
     newest = (
-        select(rounds.c.id)
+        select(*rounds.c["id", "rows"])
         .join(histories)
         .where(rounds.c.monitor_id == monitor_id, rounds.c.slot < before, is_same)
         .order_by(rounds.c.slot.desc())
@@ -78,10 +80,12 @@ def flagged_sizes(
         .subquery()
     )
     flagged = func.sum(case((strata.c.flagged, strata.c.size), else_=0))
+    lowest = func.coalesce(func.min(strata.c.rows), 0)
     query = (
-        select(flagged, func.sum(strata.c.size))
+        select(flagged, func.sum(strata.c.size), newest.c.rows)
         .join(newest, newest.c.id == strata.c.round_id)
-        .group_by(strata.c.round_id)
+        .group_by(strata.c.round_id, newest.c.rows)
+        .having(lowest < 0 if by_amount else lowest >= 0)
         .order_by(strata.c.round_id)
     )
-    return [(int(some), int(size)) for some, size in connection.execute(query) if size]
+    return [(int(some), int(size), rows) for some, size, rows in connection.execute(query) if size]
