@@ -43,7 +43,7 @@ _CONTRADICTED = {
 _REMARKS = {
     Remark.NOTHING_FLAGGED: "nothing was flagged, so precision and recall cannot be planned for",
     Remark.EVERYTHING_FLAGGED: "everything was flagged, so recall is 1 and needs no labels",
-    Remark.WHOLE_WINDOW: "the budget covers every item of the window",
+    Remark.WHOLE_WINDOW: "the budget covers every item of the window that can be labeled",
     Remark.NO_NARROWER: "more labels than this would not make the margins narrower",
     Remark.NO_PRIOR: "nothing is known of the rates, so no margin can be predicted",
 }

@@ -19,7 +19,7 @@ class Remark(StrEnum):
     """Recall is 1 and needs no labels."""
 
     WHOLE_WINDOW = "whole_window"
-    """The budget covers every item."""
+    """The budget covers every item that can be labeled."""
 
     NO_NARROWER = "no_narrower"
     """More labels would not make the margins narrower."""
