@@ -94,7 +94,7 @@ def test_a_budget_cut_under_two_labels_a_cell_is_told_and_cells_without_one_lose
 
     strata = one_round.strata(2)
     assert sum(part.planned for part in strata) == 45
-    assert {part.planned for part in strata} == {0, 1}
+    assert min(part.planned for part in strata) == 0
     [note] = one_round.rows(
         "select reason from round_issues where reason like '45 labels are fewer%'"
     )

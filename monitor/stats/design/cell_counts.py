@@ -15,7 +15,9 @@ sample know it as well.
    of them (Kish, *Survey Sampling*, 1965). Where rates differ within a group this takes labels for
    more variable than they are.
 2. That no answer of a group was positive does not show that none is. So the class has a prior of
-   a few tenths of an answer of each kind, a, spread over its groups by what they are worth,
+   a few tenths of an answer of each kind, a, spread over its groups by what they are worth.
+   It is more where groups end with a verdict: the items of one verdict may then be most of the
+   class, with a dozen labels that agree by chance.
 
    .. math:: \delta = \frac{a}{\sum_g K_g}, \quad
        \tilde\pi_g = \frac{\hat\pi_g + \delta}{1 + 2\delta}, \quad
@@ -72,6 +74,10 @@ GROUP_OF_VERDICT = 4
 PRIOR = 0.1
 """Answers of each kind that the class's prior is worth when V is estimated."""
 
+PRIOR_OF_VERDICTS = 0.3
+"""The same where groups end with a verdict: with .1, precision is covered in .71 of rounds at
+worst, and with more a good judge saves less (benchmarks/results/tried.txt)."""
+
 MOST_LABELS = 1e6
 """What the labels of a window are worth at most, where nearly all of it is labeled."""
 
@@ -91,12 +97,13 @@ def cell_counts(
     One stratum, shape ``(..., 1)``; zeros without an answer. A cell without answers is taken to be
     like the answered ones of its group. Sizes have the shape ``(C,)``, in order of score, answers
     ``(..., C)``: of one round, or of many at once. ``shares`` is where verdicts cut score cells,
-    ``prior`` the answers of each kind that the class's prior is worth when V is estimated,
+    ``prior`` the answers of each kind that the class's prior is worth at least when V is estimated,
     ``spread`` the variance of the sizes where these were not counted (``sampled_sizes``), ``cell``
     the score cell that verdicts cut each stratum from, ``(C,)``.
     """
     noise = ShareNoise.of(shares, size, spread)
-    worth, rate, _ = _plain_labels(_grouped(size, labeled, positive, noise, cell), prior)
+    groups = _grouped(size, labeled, positive, noise, cell)
+    worth, rate, _ = _plain_labels(groups, max(prior, _prior(cell)))
     return _of_one_stratum(worth, rate)
 
 
@@ -140,7 +147,7 @@ def rest_of_class(
     if spread is not None:
         noise = ShareNoise.of(None, np.add(unlabeled, labeled), spread)
     groups = _grouped(unlabeled, labeled, positive, noise, cell)
-    worth, rate, within = _plain_labels(groups, PRIOR)
+    worth, rate, within = _plain_labels(groups, _prior(cell))
     labels = np.maximum(worth, 1e-9)
     doubt = np.maximum(1 / labels - (1 - within) / max(groups.items, 1.0), 1 / MOST_LABELS)
     share = np.where(worth > 0, groups.items / labels + within, 1.0)
@@ -167,7 +174,7 @@ def unseen_answers(
     """
     groups = _grouped(size, labeled, positive, cell=cell)
     weight, rate, worth = groups.weight, groups.rate, groups.worth
-    doubted = _doubted(rate, worth, PRIOR)
+    doubted = _doubted(rate, worth, _prior(cell))
     variance = float(_variance(groups, doubted))
     if not variance > 0:
         return Unseen(0.0, 0.0)
@@ -322,6 +329,11 @@ def _variance(groups: _Groups, doubted: Floats) -> Floats:
     rates = groups.closed.copy()
     rates[..., groups.held] = np.take_along_axis(doubted, groups.group, axis=-1)
     return variance + groups.shares.variance(rates) / max(groups.items, 1.0) ** 2
+
+
+def _prior(cell: ArrayLike | None) -> float:
+    """Answers of each kind that the prior of a class is worth."""
+    return PRIOR if cell is None else PRIOR_OF_VERDICTS
 
 
 def _doubted(rate: Floats, worth: Floats, prior: float) -> Floats:

@@ -6,9 +6,10 @@ each predicted class, g the rates of ``recalibration``; of the passed labels a s
 .. math:: \mu_h = n_+ q_h \ \text{or}\ n_- q_h, \qquad
     q_h = (1-s)\frac{N_h\sqrt{g_h(1-g_h)}}{\sum N\sqrt{g(1-g)}} + s\frac{N_h}{\sum N}
 
-(s = 0 in the flagged class), and no cell gets fewer than a floor or more than it holds. The
-variances of precision and recall are then :math:`A/n_+` and :math:`B/n_+ + C/n_-`, so the fewest
-labels for two margins follow in closed form.
+(s = 0 in the flagged class), and no cell gets fewer than a floor or more than it holds. The floors
+of flagged cells follow their sizes too (``least_sizes``). The variances of precision and recall are
+then :math:`A/n_+` and :math:`B/n_+ + C/n_-`, so the fewest labels for two margins follow in closed
+form.
 
 Whole numbers come from one uniform u of the round,
 
@@ -41,6 +42,10 @@ if TYPE_CHECKING:
 
 CELL_FLOOR = 2.0
 """Expected labels of a cell at least, so that systematic rounding leaves each with two."""
+
+FLAGGED_BY_SIZE = 1.25
+"""Times the floors of the flagged cells that their floors by size come to. Most items may be in few
+cells that look pure, in which two labels each hardly ever show a wrong one."""
 
 _ROUNDING = 1e-9  # a running sum this little under a whole number means that number
 
@@ -75,7 +80,7 @@ def expected_sizes(
         spread = items[members] * np.sqrt(guess[members] * (1 - guess[members]))
         shares[members] = (1 - by_size) * spread / spread.sum()
         shares[members] += by_size * items[members] / items[members].sum()
-    low = np.minimum(floor, items)
+    low = least_sizes(items, up, items, floor)
     flagged, passed = _of_classes(items, up, guess, shares, half_widths, level)
     if labels is not None:
         if labels <= low.sum():
@@ -87,6 +92,18 @@ def expected_sizes(
     for members, total in ((up, flagged), (~up, passed)):
         expected[members] = _between(shares[members], total, low[members], items[members])
     return expected
+
+
+def least_sizes(size: Floats, is_flagged: Bools, most: Floats, floor: float = CELL_FLOOR) -> Floats:
+    r"""Fewest labels to expect of each cell, shape ``(H,)``; never over ``most``, what it can give.
+
+    With the floor f, of H flagged cells that hold items :math:`\max\{f, 1.25 f N_h/\bar N\}`, with
+    :math:`\bar N = \sum N/H`. Of a passed cell, f: its class has a share by size.
+    """
+    flagged = np.where(is_flagged, size, 0.0)
+    mean = float(flagged.sum()) / max(int((flagged > 0).sum()), 1)
+    by_size = FLAGGED_BY_SIZE * floor * flagged / (mean or 1.0)
+    return np.minimum(np.maximum(floor, by_size), most)
 
 
 def systematic_sizes(expected: ArrayLike, uniform: ArrayLike) -> Ints:

@@ -33,7 +33,7 @@ from scipy import optimize
 
 from monitor.stats.core.beta_mixture import round_priors
 from monitor.stats.core.levels import normal_quantile
-from monitor.stats.design.cell_sizes import CELL_FLOOR, systematic_sizes
+from monitor.stats.design.cell_sizes import least_sizes, systematic_sizes
 from monitor.stats.design.notes import Remark
 from monitor.stats.design.prospect import MOST_BY_SIZE
 from monitor.stats.design.rounding import at_most_total, rounded_up
@@ -106,12 +106,11 @@ class AllocationProblem:
         size, up, prior = prospect.size, prospect.is_flagged, prospect.prior_rates
         items = size.astype(np.float64)
         coefficients, notes = coefficients_of(size, up, prior)
-        floor, doubt = CELL_FLOOR, np.zeros(len(size))  # of cells, which have no prior
-        if prospect.uniform is None:
-            floor = FLOOR
-            doubt = np.asarray(PRIOR_PART * prior_counts(size, up) / prior.label_variance)
         most = prospect.available.astype(np.float64)
-        low = np.minimum(floor, most)
+        low, doubt = least_sizes(items, up, most), np.zeros(len(size))  # cells have no prior
+        if prospect.uniform is None:
+            low = np.minimum(FLOOR, most)
+            doubt = np.asarray(PRIOR_PART * prior_counts(size, up) / prior.label_variance)
         problem = cls(
             size=items,
             most=most,

@@ -97,6 +97,14 @@ def test_a_total_is_kept_and_no_cell_falls_under_the_floor_or_takes_more_than_it
     assert (expected <= size + 1e-9).all()
 
 
+def test_few_flagged_labels_go_to_most_items_though_these_look_pure():
+    size, up = np.array([100.0, 900.0, 90_000.0]), np.array([True, True, False])
+
+    expected = expected_sizes(size, up, np.array([0.5, 0.999, 0.01]), labels=400, share=0.25)
+
+    assert expected[:2] == pytest.approx([2, 1.25 * (2 + 2) * 0.9])
+
+
 @pytest.mark.parametrize(
     ("changed", "said"),
     [

@@ -9,6 +9,7 @@ from monitor.stats.core.metrics import metric
 from monitor.stats.design.cell_counts import (
     GROUP,
     PRIOR,
+    PRIOR_OF_VERDICTS,
     cell_counts,
     groups_of_cells,
     rest_of_class,
@@ -93,7 +94,7 @@ def test_two_verdicts_of_one_cell_are_worth_two_strata_of_plain_labels():
 
     result = cell_counts(size, n, y, cell=np.array([0, 0]))
 
-    weight, prior = size / size.sum(), PRIOR / n.sum()
+    weight, prior = size / size.sum(), PRIOR_OF_VERDICTS / n.sum()
     rate = (y / n + prior) / (1 + 2 * prior)
     variance = weight**2 @ (rate * (1 - rate) / (n - 1))
     # Items of the two verdicts are a draw too (Cochran 1977, section 12.2).
