@@ -23,7 +23,7 @@ NAMES = ["mail-travel", "mail-finance", "mail-sports"]
 @pytest.fixture
 def application(bare, tmp_path):
     place_of_a_block(bare)
-    application = build(load_config(tmp_path / "config.yaml"))
+    application = build(load_config(tmp_path / "config.yaml"), clock=lambda: bare.now)
     yield application
     application.database.close()
 
