@@ -33,6 +33,7 @@ hooks:
 
 
 def write_predictions(folder):
+    """Write predictions up to the present, which processes of their own go by."""
     newest = datetime.now(UTC)
     rows = [
         {"id": f"m{number:04}", "at": (newest - timedelta(hours=number)).isoformat()}

@@ -107,6 +107,7 @@ def test_labels_of_flagged_items_alone_give_precision_alone(bare):
     assert "recall      not estimable: none of the 360 passed items is labeled" in shown
 
 
+@pytest.mark.usefixtures("uncosted")
 def test_labels_that_are_no_yes_or_no_are_refused_by_their_value(bare):
     bare.predictions(rows=400, is_travel="'spam'")
 
@@ -188,6 +189,7 @@ def test_a_column_of_verdicts_is_named_as_what_would_save_labels(bare):
     assert "Column 'llm_verdict' may hold such verdicts" in shown
 
 
+@pytest.mark.usefixtures("uncosted")
 def test_several_monitors_are_answered_in_a_table(bare):
     bare.predictions(rows=4000, kind="['a', 'b', 'c'][1 + i % 3]", score="'x'")
 
