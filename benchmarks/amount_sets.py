@@ -5,6 +5,9 @@ large ones (`--slope`, in log odds per standard deviation). `ours` is that of `m
 with `amount`, `normal` that of the linearised ratio (Taylor), `bootstrap-t` studentises it
 (Efron and Tibshirani 1993, section 12.5). Each has the coverage of precision and recall, and its
 half-widths.
+
+`--by-largest`: coverage of `ours` over all spreads, by the share of the largest item in the amount
+of the flagged (precision) and of the positives (recall), and how many samples that are.
 """
 
 import numpy as np
@@ -20,6 +23,7 @@ METRICS = ("precision", "recall")
 SHARE, LOG_ODDS = 0.1, (1.4, -3.5)  # of the flagged items; of a positive, flagged and passed
 POINTS, RESAMPLED = 2**9, 400
 ENDS = (0.025, 0.975)
+LARGEST = (0.2, 0.4, 0.6, 0.8)  # shares that part the samples
 
 
 def chance(z: Values, log_odds: Values | float, slope: float) -> Values:
@@ -33,6 +37,16 @@ def truth(spread: float, slope: float) -> Values:
     # A lognormal amount moves the law of its own standardised log by its spread.
     up, down = (weight @ chance(z + spread, at, slope) / weight.sum() for at in LOG_ODDS)
     return np.array([up, SHARE * up / (SHARE * up + (1 - SHARE) * down)])
+
+
+def drawn(
+    labels: int, spread: float, slope: float, rng: np.random.Generator
+) -> tuple[Flags, Flags, Values]:
+    """Draw a labeled set: which items are flagged, which are positive, and their amounts."""
+    flagged = rng.random(labels) < SHARE
+    z = rng.standard_normal(labels)
+    positive = rng.random(labels) < chance(z, np.where(flagged, *LOG_ODDS), slope)
+    return flagged, positive, np.exp(spread * z)
 
 
 def ours(flagged: Flags, positive: Flags, amount: Values) -> Values:
@@ -67,17 +81,19 @@ def main(
     labels: int = 1000,
     spreads: tuple[float, ...] = (0.5, 1.0, 1.5, 2.0),
     slope: float = 0.5,
+    *,
+    by_largest: bool = False,
 ) -> None:
     """Print a line for each spread of the amounts."""
+    if by_largest:
+        print_by_largest(replicates, labels, spreads, slope)
+        return
     print("log amount's sd    ours                     normal                   bootstrap-t")
     for spread in spreads:
         rng, true = np.random.default_rng(1), truth(spread, slope)
         held, half = np.zeros((2, 3, 2))
         for _ in range(replicates):
-            flagged = rng.random(labels) < SHARE
-            z = rng.standard_normal(labels)
-            amount = np.exp(spread * z)
-            positive = rng.random(labels) < chance(z, np.where(flagged, *LOG_ODDS), slope)
+            flagged, positive, amount = drawn(labels, spread, slope, rng)
             hit = amount * (flagged & positive)
             ratios = [by_ratio(hit, amount * of, rng) for of in (flagged, positive)]
             of_ratio = [np.array(ends).T for ends in zip(*ratios, strict=True)]
@@ -89,3 +105,22 @@ def main(
             for of, width in zip(held / replicates, half / replicates, strict=True)
         )
         print(f"{spread:<17}  {'  '.join(texts)}", flush=True)
+
+
+def print_by_largest(
+    replicates: int, labels: int, spreads: tuple[float, ...], slope: float
+) -> None:
+    """Print a line for each metric: coverage, and samples, by the share of the largest item."""
+    rng, held, samples = np.random.default_rng(1), *np.zeros((2, 2, len(LARGEST) + 1))
+    for spread in np.repeat(spreads, replicates):
+        flagged, positive, amount = drawn(labels, spread, slope, rng)
+        low, high = ours(flagged, positive, amount)
+        inside = (low <= truth(spread, slope)) & (truth(spread, slope) <= high)
+        for i, of in enumerate((flagged, positive)):
+            share = np.searchsorted(LARGEST, amount[of].max() / amount[of].sum())
+            held[i, share] += inside[i]
+            samples[i, share] += 1
+    print("largest share up to     " + "  ".join(f"{each:10.1f}" for each in (*LARGEST, 1)))
+    for name, *columns in zip(METRICS, held, samples, strict=True):
+        cells = (f"{yes / max(n, 1):.3f} {n:4.0f}" for yes, n in zip(*columns, strict=True))
+        print(f"{name:24}" + "  ".join(f"{cell:>10}" for cell in cells))

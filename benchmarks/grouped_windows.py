@@ -17,10 +17,14 @@ one cell are drawn in random order, and only the first `caps` of each group are 
 are 240 labels; each group counts by its items in the draw. The worth is the number of labels of a
 plain draw with the same mean squared error about the window, for each label: what the window
 itself errs about the process is the same for all.
+
+`--runs`: the share of rounds that are noted for runs of labels over time, with so many labels of a
+class. `sizes` are then labels of a group, which follow one another.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 from scipy import special
@@ -36,6 +40,8 @@ from benchmarks.fresh_windows import (
     pooled_matrix,
 )
 from benchmarks.harness import Flags, Values, Whole
+from monitor.rounds.estimation.groups import NOTED
+from monitor.rounds.parts.runs import CHANCE
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.design.cell_sizes import systematic_sizes
@@ -45,6 +51,7 @@ from monitor.stats.detection.e_detector import Evidence, log_threshold
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.random_shares import log_e_path_of_shares
 from monitor.stats.estimation.cell_matrix import matrix_draws
+from monitor.stats.labels.label_runs import label_runs
 
 SETTINGS = ("30000 1500 500", "30000 1500 1500")
 POINTS, ROUNDS, DROP = 2**9, 4, 0.08
@@ -105,14 +112,11 @@ def main(
     sizes: tuple[int, ...] = (50, 500),
     alarms: bool = False,
     caps: tuple[int, ...] = (),
+    runs: tuple[int, ...] = (),
 ) -> None:
     """Print a line for each setting; ``replicates`` are rounds, or half years."""
-    if caps:
-        print("correlation, size    worth of a label, by cap:", *caps)
-        for rho in correlations:
-            for size in sizes:
-                worth = capped_worth(rho, size, caps, replicates)
-                print(f"{f'{rho:g}, {size}':21}" + "  ".join(f"{w:.2f}" for w in worth), flush=True)
+    if caps or runs:
+        print_by_group(correlations, sizes, caps, runs, replicates)
         return
     heads = "alarms: without     with        found in 4 and 12 rounds"
     kinds = "without: rate  pooled      with: window  rate  pooled, half-widths without and with"
@@ -124,6 +128,36 @@ def main(
                 of = GroupedProcess(process, rho, size)
                 line = alarm_line(of, replicates) if alarms else coverage_line(of, replicates)
                 print(f"{f'{setting}, {rho:g}, {size}':32}{line}", flush=True)
+
+
+def noted_share(correlation: float, size: int, labels: int, rounds: int, seed: int = 5) -> float:
+    """Return the share of rounds whose labels are noted for their runs."""
+    rng, noted = np.random.default_rng(seed), 0
+    for _ in range(rounds):
+        group = np.arange(labels) // size
+        latent = np.sqrt(correlation) * rng.standard_normal(group[-1] + 1)[group]
+        latent += np.sqrt(1 - correlation) * rng.standard_normal(labels)
+        found = label_runs(latent < special.ndtri(RATE))
+        noted += found.probability < CHANCE and found.effect >= NOTED
+    return noted / rounds
+
+
+def print_by_group(
+    correlations: Sequence[float],
+    sizes: Sequence[int],
+    caps: Sequence[int],
+    runs: Sequence[int],
+    replicates: int,
+) -> None:
+    """Print a line for each kind of groups: worths by cap, or shares that are noted by labels."""
+    what = "worth of a label, by cap:" if caps else "noted, by labels:"
+    print("correlation, size   ", what, *(caps or runs))
+    for rho, size in product(correlations, sizes):
+        if caps:
+            found = capped_worth(rho, size, caps, replicates).tolist()
+        else:
+            found = [noted_share(rho, size, labels, replicates) for labels in runs]
+        print(f"{f'{rho:g}, {size}':21}" + "  ".join(f"{each:.2f}" for each in found), flush=True)
 
 
 def with_effects(counts: Counts, groups: LabelGroups) -> Counts:
