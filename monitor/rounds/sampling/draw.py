@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -37,6 +38,7 @@ from monitor.rounds.sampling.plan import (
 )
 from monitor.rounds.sampling.plausibility import Concern
 from monitor.rounds.sampling.round_sample import choose_items
+from monitor.rounds.sampling.sampled_logs import sampling_questions
 from monitor.rounds.sampling.window_check import DrawTrial, WindowCheck, best_trial
 from monitor.rounds.sampling.window_scan import WindowScan, base_key
 from monitor.stats.design.prior import PriorRates
@@ -132,6 +134,7 @@ def _write_sample(
     notes = [plan_note(note) for note in plan.notes]
     sample = choose_items(round_, frame, plan)
     notes += large_item_sentences(frame, sample.sizes)
+    notes += sampling_questions(frame, settings, os.environ)
     out = sample.items
     # Before the transaction: a source that takes minutes must not hold the store's write lock.
     with outside("show"):
