@@ -54,7 +54,7 @@ def labeled_set_warnings(rows: LabeledRows, drawn: EvaluationSample) -> list[str
     Raises `InputRefused` if nothing is said of how the labels were drawn, and their balance was
     chosen.
     """
-    return [*_swapped(rows), *_balance_warnings(rows, drawn)]
+    return [*_swapped(rows), *_balance_warnings(rows, drawn), *_weights_as_probabilities(rows)]
 
 
 def _swapped(rows: LabeledRows) -> list[str]:
@@ -66,6 +66,21 @@ def _swapped(rows: LabeledRows) -> list[str]:
         f"{percent_text(positive[up].mean())} of the {terms.flagged} {terms.items} are labeled 1, "
         f"and {percent_text(positive[~up].mean())} of the {terms.passed} ones: see whether 1 is "
         f"the class that is looked for, and {terms.flagged} its {terms.prediction}"
+    ]
+
+
+def _weights_as_probabilities(rows: LabeledRows) -> list[str]:
+    """Warn of weights that are probabilities: labels are drawn more often of flagged items."""
+    weight, up, terms = rows.weight, rows.flagged, rows.terms
+    if weight is None or weight.max() > 1 or up.all() or not up.any():
+        return []
+    if weight[up].mean() <= weight[~up].mean():
+        return []
+    return [
+        f"no weight is over 1, and {terms.flagged} {terms.items} have larger ones than "
+        f"{terms.passed}, as probabilities of being drawn are: a weight says for how many items of "
+        "the population a row stands, so give 1 / probability; if the weights are right, multiply "
+        "them so that none is under 1"
     ]
 
 

@@ -25,6 +25,11 @@ from tests.evaluation.sets import SIZES, cells, drawn_by_class
             "50.6 % of the labeled .* 3.2 % of all",
         ),
         (drawn_by_class(), {"prevalence": 0.05}, "by predicted class. A prevalence .* give sizes"),
+        (
+            drawn_by_class(),
+            {"weight": np.where(drawn_by_class().predicted == 1, 1.0, 0.03)},
+            "no weight is over 1, and flagged items have larger ones .* give 1 / probability",
+        ),
     ],
 )
 def test_a_balance_that_hardly_comes_by_chance_is_told(frame, said, words):
