@@ -133,8 +133,8 @@ def test_rounds_per_a_time_are_those_that_counting_slots_one_by_one_gives(days, 
 
     found = rounds_per(schedule, timedelta(weeks=52))
 
-    # The clocks may have changed once between the first and the last.
-    assert found == pytest.approx(timedelta(weeks=52) / ((slots[-1] - slots[0]) / 365), rel=0.01)
+    # The clocks may have changed between the first and the last, which may end a day of many slots.
+    assert found == pytest.approx(timedelta(weeks=52) / ((slots[-1] - slots[0]) / 365), rel=0.02)
 
 
 def test_monitors_that_differ_in_their_time_of_day_share_the_search_for_days(monkeypatch):
