@@ -18,7 +18,7 @@ class Times:
     def __init__(self, step):
         self.step = step
 
-    def prediction_times(self, ids, _):
+    def prediction_times(self, ids, window):  # noqa: ARG002  the name is the port's
         return {id_: MONDAY + int(id_) * self.step for id_ in ids}
 
 

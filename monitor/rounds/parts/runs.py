@@ -80,7 +80,9 @@ class RunsPart(ReportPart):
 
 
 def find_runs(
-    source: Source, window: Window, by_class: Mapping[bool, Mapping[str, bool]]
+    source: Source | TimesPredictions,
+    window: Window,
+    by_class: Mapping[bool, Mapping[str, bool]],
 ) -> RunsRow | None:
     """Find the predicted class whose labels come in runs most, in the order of time.
 
