@@ -83,7 +83,7 @@ class Step:
     restated: Collection[int] = ()
 
     def begin(self, connection: Connection, batch: HistoryBatch, now: datetime) -> HistoryBatch:  # noqa: ARG002
-        """Hold the round and write what stands before its version; returns the batch after that."""
+        """Hold the round and write what precedes its version; returns the batch after that."""
         round_claims.hold(connection, self.claim)
         return batch
 

@@ -128,7 +128,7 @@ def release_concerns(frame: Frame) -> list[Concern]:
 
 
 def amount_concerns(frame: Frame, usual: Sequence[float]) -> list[Concern]:
-    """Report an amount for each row that is far from those of the last windows."""
+    """Report an average amount that is far from the median of the last windows."""
     if not (frame.is_amount and usual):
         return []
     amount, before = frame.size / frame.rows, median(usual)

@@ -44,8 +44,8 @@ CELL_FLOOR = 2.0
 """Expected labels of a cell at least, so that systematic rounding leaves each with two."""
 
 FLAGGED_BY_SIZE = 1.25
-"""Times the floors of the flagged cells that their floors by size come to. Most items may be in few
-cells that look pure, in which two labels each hardly ever show a wrong one."""
+"""Sum of the flagged cells' floors by size, as a multiple of the sum of their plain floors. Most
+items may be in a few cells that look pure, where two labels each hardly ever show a wrong one."""
 
 _ROUNDING = 1e-9  # a running sum this little under a whole number means that number
 
