@@ -45,6 +45,9 @@ _CALL_ONCE_AND_PRINT_NOTHING = {
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": False,
 }
 
+_TRIES = "MAX_RETRY_COUNT"
+"""How often MLflow opens a database before it gives up, with pauses of 102 s in all."""
+
 CALL_SECONDS = 10  # under `mlflow.timeout`, so that one call that hangs is not all of a delivery
 _FRESH = 5.0  # seconds; who took a delivery so lately is not asked first whether it is there
 _NOISY = ("mlflow", "alembic")
@@ -111,16 +114,22 @@ def one_try_and_quiet(tracking_uri: str) -> Iterator[None]:
     """Let each call be made once, print and log nothing; one thread at a time may be in here."""
     settings = {TRACKING_URI: tracking_uri, **_CALL_ONCE_AND_PRINT_NOTHING}
     configure = logging.config.fileConfig
+    databases: Any = sys.modules.get("mlflow.store.db.utils")  # there where MLflow is a database
+    tries = getattr(databases, _TRIES, None)
     # MLflow before 3.7 would put handlers of its own in place of this process's at each migration.
     logging.config.fileConfig = lambda *_, **__: None
     try:
         for name, value in settings.items():
             _answer(name, value)
+        if tries is not None:
+            setattr(databases, _TRIES, 1)
         with _quiet_loggers(), warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # MLflow's own use of SQLAlchemy
             yield
     finally:
         logging.config.fileConfig = configure
+        if tries is not None:
+            setattr(databases, _TRIES, tries)
         for name in (TIMEOUT, *settings):
             _variable(name).pop("get", None)
 

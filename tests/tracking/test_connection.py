@@ -65,6 +65,18 @@ def test_an_mlflow_that_is_slow_all_the_way_is_given_up_in_time(proxy, prefix, m
         handler.deliver(make_effect(ROUND, make_report(1)))
 
 
+def test_a_database_that_cannot_be_opened_is_tried_once(tmp_path, prefix, monkeypatch):
+    (tmp_path / "mlflow.db").mkdir()
+    handler = handler_for(f"sqlite:///{tmp_path}/mlflow.db", prefix)
+    pauses = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
+
+    with pytest.raises(DeliveryFailed, match="unable to open database file"):
+        handler.deliver(make_effect(ROUND, make_report(1)))
+
+    assert not pauses
+
+
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_permission_names_the_experiment_and_what_to_do(prefix, status):
     with Stub(status, b"Permission denied") as stub:
