@@ -6,11 +6,11 @@ None of them may end in a traceback, which `Workplace.run` checks each time.
 import re
 from datetime import timedelta
 
-import duckdb
 import pytest
 
 from monitor.storage import schema
 from tests.cli.workplace import COLUMN, NOWHERE, PEOPLE
+from tests.engine import engine
 
 POSTGRES = "postgresql+psycopg://me@127.0.0.1:9/monitor"
 NO_MLFLOW = f"MLflow at {NOWHERE} does not answer (connection refused)"
@@ -214,7 +214,7 @@ def test_run_once_tells_every_obstacle_of_a_monitor_not_only_the_gravest(place):
 
 
 def test_status_tells_which_value_of_a_closed_round_was_refused(place):
-    with duckdb.connect() as connection:
+    with engine() as connection:
         connection.execute(
             "copy (select mail_id, case when i % 2 = 0 then 'yes;no' else 'yes' end as is_travel "
             f"from (select *, row_number() over () as i from '{place.folder}/predictions.parquet'))"

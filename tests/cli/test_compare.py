@@ -1,10 +1,10 @@
 """`pr-monitor compare`: another threshold, another classifier, the same labels."""
 
-import duckdb
 import pytest
 
 from monitor.results.other_predictions import OtherColumns, read_others
 from tests.cli.workplace import COLUMN, working_in
+from tests.engine import engine
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def others(labeled, name="other.parquet", where="true", **columns):
     """Write predictions of another classifier, by default those of a perfect one."""
     usual = {"mail_id": "mail_id", "score": "is_travel::double"}
     listed = ", ".join(f"{sql} as {of}" for of, sql in {**usual, **columns}.items())
-    with duckdb.connect() as connection:
+    with engine() as connection:
         connection.execute(
             f"copy (select {listed} from '{labeled.folder}/predictions.parquet' where {where}) "
             f"to '{labeled.folder}/{name}'"
@@ -120,7 +120,7 @@ def test_scores_in_percent_are_not_compared_with_a_threshold_that_is_a_share(lab
 
 
 def test_a_score_of_32_bits_at_the_threshold_is_flagged_in_the_file(tmp_path):
-    with duckdb.connect() as connection:
+    with engine() as connection:
         connection.execute(
             "copy (select * from (values ('a', 0.7::float), ('b', 0.6::float)) as t(id, score)) "
             f"to '{tmp_path}/p.parquet' (format parquet)"

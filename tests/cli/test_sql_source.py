@@ -5,13 +5,13 @@ import sqlite3
 from contextlib import closing
 from datetime import timedelta
 
-import duckdb
 import pytest
 
 from monitor.config.load import load_config
 from monitor.labeling.column import ColumnSettings
 from monitor.sources.table_settings import SqlSettings
 from tests.cli.workplace import COLUMN
+from tests.engine import engine
 from tests.sources.sql.databases import Place
 
 DATABASE = ("path: predictions.parquet", "kind: sql\n      url: {url}\n      table: scored")
@@ -107,7 +107,7 @@ def test_a_round_from_a_server_is_estimated_as_one_from_files(bare, postgres_url
         "create table scored (mail_id text, scored_at timestamptz, score float8, subject text, "
         "is_travel integer)"
     )
-    with duckdb.connect() as connection:
+    with engine() as connection:
         found = connection.execute(
             "select * replace (scored_at::varchar as scored_at) from 'predictions.parquet'"
         )

@@ -20,7 +20,6 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from unittest import mock
 
-import duckdb
 import pytest
 import structlog
 import typer.main
@@ -28,6 +27,7 @@ import typer.main
 from monitor.cli import main
 from monitor.wiring import build
 from tests.csv_files import write_rows
+from tests.engine import engine
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -168,7 +168,7 @@ class Workplace:
             "is_travel": f"case when {flagged} then i % 50 > 0 else i % 20 = 1 end::int",
         }
         listed = ", ".join(f"{sql} as {of}" for of, sql in {**usual, **columns}.items())
-        with duckdb.connect() as connection:
+        with engine() as connection:
             connection.execute(
                 f"copy (select {listed} from range({rows}) t(i)) to '{self.folder / name}'"
             )
@@ -176,9 +176,9 @@ class Workplace:
     def select_from(self, sql):
         """Ask the predictions of the newest window, which is a quarter of them."""
         path = self.folder / "predictions.parquet"
-        with duckdb.connect() as connection:
+        with engine() as connection:
             connection.execute(
-                f"create view newest as from '{path}' where mail_id[2:]::int >= (select max("
+                f"create temp view newest as from '{path}' where mail_id[2:]::int >= (select max("
                 f"mail_id[2:]::int) - 5000 from '{path}')"
             )
             return connection.execute(f"{sql} from newest").fetchall()
@@ -186,7 +186,7 @@ class Workplace:
     def select(self, name, where, extra=None, to="predictions.parquet"):
         """Write the predictions of another file that a condition holds for."""
         more = "" if extra is None else f", {extra}"
-        with duckdb.connect() as connection:
+        with engine() as connection:
             connection.execute(
                 f"copy (select *{more} from '{self.folder / name}' where {where})"
                 f" to '{self.folder / to}'"
@@ -195,7 +195,7 @@ class Workplace:
     def stored_predictions(self):
         """Write the predictions into the table ``scored`` of ``p.sqlite`` too."""
         path = self.folder / "predictions.parquet"
-        with duckdb.connect() as connection:
+        with engine() as connection:
             found = connection.execute(
                 "select * replace (strftime(scored_at at time zone 'UTC', '%Y-%m-%dT%H:%M:%S.%fZ')"
                 f" as scored_at) from '{path}'"

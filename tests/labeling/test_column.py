@@ -16,6 +16,7 @@ from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, LabelKind, Task
 from monitor.labeling.column import ColumnSettings, ValueCounts
 from monitor.testing import LabelerContract
+from tests.engine import engine
 from tests.truth_files import labeler_of_files
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
@@ -174,7 +175,7 @@ def test_own_words_for_positive_and_negative_are_heard(tmp_path, changes, answer
 
 
 def test_a_time_column_that_holds_no_times_is_refused(tmp_path):
-    with duckdb.connect() as connection:
+    with engine() as connection:
         select = "select '001' as mail_id, 1 as is_fraud, 7 as known_at"
         connection.execute(f"copy ({select}) to $1", [str(tmp_path / "p.parquet")])
 

@@ -21,6 +21,7 @@ from monitor.storage.labels import census_store
 from monitor.storage.results import part_store
 from monitor.storage.rounds import round_store
 from monitor.wiring import build
+from tests.engine import engine
 
 SLOT = datetime(2025, 3, 10, 6, tzinfo=UTC)
 MATURED = SLOT + timedelta(days=40)
@@ -58,7 +59,7 @@ class Fraud:
 
     def write(self, name, query):
         """Write a file of rows."""
-        with duckdb.connect() as connection:
+        with engine() as connection:
             connection.execute("set TimeZone = 'UTC'")
             connection.execute(f"copy ({query}) to '{self.folder / name}.parquet'")
 
@@ -146,7 +147,7 @@ def test_a_census_has_the_matrix_and_segments_that_items_have_and_writes_no_item
 
 def table(address, name, query):
     """Write rows as a table of a database; SQLite has times as texts with their zone."""
-    with duckdb.connect() as connection:
+    with engine() as connection:
         connection.execute("set TimeZone = 'UTC'")
         columns = [row[0] for row in connection.execute(f"describe {query}").fetchall()]
         texts = ", ".join(
@@ -158,13 +159,13 @@ def table(address, name, query):
     if address.startswith("sqlite"):
         kinds = {"score": "real"}
     typed = ", ".join(f"{one} {kinds.get(one, 'text')}" for one in columns)
-    engine = create_engine(address.replace("postgresql:", "postgresql+psycopg:"))
-    with engine.begin() as connection:
+    database = create_engine(address.replace("postgresql:", "postgresql+psycopg:"))
+    with database.begin() as connection:
         connection.execute(text(f"create table {name} ({typed})"))
         marks = ", ".join(f":{one}" for one in columns)
         named = [dict(zip(columns, row, strict=True)) for row in rows]
         connection.execute(text(f"insert into {name} values ({marks})"), named)
-    engine.dispose()
+    database.dispose()
 
 
 def readings_by_id():

@@ -444,10 +444,9 @@ def test_each_setting_is_changed_in_each_state_and_in_each_kind_of_monitor_that_
             assert {*states} == {*STEPS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", ["pairs", pytest.param("all", marks=pytest.mark.soak)])
-@pytest.mark.parametrize(
-    "state", [pytest.param(state, marks=[pytest.mark.slow] * (state != "drawn")) for state in STEPS]
-)
+@pytest.mark.parametrize("state", STEPS)
 def test_a_round_goes_on_by_its_own_settings_at_each_state(unchanged, state, share):
     complaints = {
         name: unchanged.complaint(state, name, changes)

@@ -4,7 +4,6 @@ import json
 from dataclasses import dataclass
 from datetime import timedelta
 
-import duckdb
 import pytest
 
 from monitor.domain.model import Answer, Collected, LabelEvent
@@ -21,6 +20,7 @@ from monitor.storage.results import report_store
 from monitor.storage.rounds import round_store
 from monitor.tracking.values import metrics
 from monitor.wiring import build
+from tests.engine import engine
 from tests.rounds.test_census import COLUMN, SLOT, Fraud
 
 FLAGGED = COLUMN
@@ -56,7 +56,7 @@ class Checked(Fraud):
         return self._ids("select case_id from 'truth.parquet' where fraud = 'yes'")
 
     def _ids(self, query):
-        with duckdb.connect() as connection:
+        with engine() as connection:
             connection.execute(f"set file_search_path = '{self.folder}'")
             return {item for (item,) in connection.execute(query).fetchall()}
 

@@ -2,11 +2,11 @@
 
 from typing import Any, cast
 
-import duckdb
 import pytest
 
 from monitor.sources.duckdb import DuckdbSource
 from monitor.sources.table_settings import DuckdbSettings
+from tests.engine import engine
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
 
 ODD = "C\x00Z\x1b[31m"
@@ -17,10 +17,10 @@ SHOWN = r"C\x00Z\x1b[31m"
 def scene(database, tmp_path):
     """A monitor whose ids, texts, segment values and model version hold what no text should."""
     rows, _ = week_of_rows(MONDAY - WEEK, count=400)
-    with duckdb.connect() as connection:
+    with engine() as connection:
         connection.execute(
-            "create table p (id varchar, t timestamptz, score double, text varchar, land varchar, "
-            "version varchar)"
+            "create temp table p (id varchar, t timestamptz, score double, text varchar, "
+            "land varchar, version varchar)"
         )
         connection.executemany(
             "insert into p values (?, ?, ?, ?, ?, ?)",

@@ -3,13 +3,13 @@
 import csv
 from datetime import UTC, datetime
 
-import duckdb
 import pytest
 
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BandEdges, Window
 from monitor.sources.duckdb import DuckdbSource
 from monitor.sources.table_settings import DuckdbSettings
+from tests.engine import engine
 
 COLUMNS = {"id": "mail_id", "time": "scored_at", "score": "score", "show": ["text"]}
 BY_SCORE = {"path": "p.parquet", "columns": COLUMNS, "threshold": 0.5}
@@ -58,7 +58,7 @@ def with_country(rows):
 
 
 def copy_to(path, select, *values):
-    with duckdb.connect() as connection:
+    with engine() as connection:
         connection.execute(f"copy ({select}) to '{path}' (format parquet)", values)
 
 

@@ -1,12 +1,12 @@
 """Files that change while a round is drawn from them, and ids of every kind in what people see."""
 
-import duckdb
 import pytest
 
 from monitor.domain.errors import LabelsRefused, SourceRefused
 from monitor.domain.model import Answer, Task
 from monitor.labeling.column import ColumnSettings
 from monitor.sources.duckdb import DuckdbSource
+from tests.engine import engine
 from tests.sources.prediction_files import TWO, WEEK, copy_to, parquet_source, settings_with
 from tests.truth_files import labeler_of_files
 
@@ -51,8 +51,8 @@ def test_what_changes_between_two_readings_of_a_window_is_refused(tmp_path, chan
 
 
 def with_ids(path, kind, ids, more):
-    with duckdb.connect() as connection:
-        connection.execute(f"create table t (mail_id {kind}, {more[0]})")
+    with engine() as connection:
+        connection.execute(f"create temp table t (mail_id {kind}, {more[0]})")
         for place, each in enumerate(ids):
             connection.execute(f"insert into t values (?, {more[1]})", [each, place])
         connection.execute(f"copy t to '{path}' (format parquet)")

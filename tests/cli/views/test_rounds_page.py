@@ -3,10 +3,10 @@
 import re
 from datetime import timedelta
 
-import duckdb
 import pytest
 
 from tests.cli.workplace import COLUMN, PEOPLE
+from tests.engine import engine
 
 DAY = timedelta(days=1)
 
@@ -185,7 +185,7 @@ def test_run_once_says_how_many_items_wait_for_people_and_what_opens_them(place,
 
 
 def test_items_without_a_row_are_not_called_missing_answers_where_they_count_as_negative(place):
-    with duckdb.connect() as connection:
+    with engine() as connection:
         connection.execute(
             f"copy (select * from '{place.folder}/predictions.parquet' where is_travel = 1) "
             f"to '{place.folder}/positives.parquet'"

@@ -23,7 +23,7 @@ from monitor.wiring import build
 from tests.service.pages.browsers import LabelCommand, chromium
 from tests.small_config import configure, rows, stored, write_predictions
 
-pytestmark = pytest.mark.server
+pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 ANSWERS = {"1": "1", "y": "1", "0": "0", "n": "0", "?": "cannot tell"}
 
@@ -198,7 +198,6 @@ def normal(browser):
     return browser.driver.execute_script(script)
 
 
-@pytest.mark.slow
 def test_keys_can_be_switched_off_and_stay_so(visits, browser):
     visits.enter(browser, "bob")
     browser.until(browser.is_ready)
@@ -229,7 +228,6 @@ def screen(browser, width, height, *, phone=False):
         browser.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
 
 
-@pytest.mark.slow
 def test_the_page_works_by_touch_on_a_phone_and_a_double_tap_answers_once(visits, browser):
     visits.enter(browser, "phoebe")
     browser.until(browser.is_ready)
@@ -252,7 +250,6 @@ def test_the_page_works_by_touch_on_a_phone_and_a_double_tap_answers_once(visits
     assert wide <= 390, "nothing has to be scrolled sideways"
 
 
-@pytest.mark.slow
 def test_nothing_is_cut_or_covered_where_there_is_little_room(visits, browser):
     """320 by 256 is a screen of 1280 by 1024 at 400 %, 500 by 380 one of 1000 by 760 at 200 %."""
     share = """
@@ -270,7 +267,6 @@ def test_nothing_is_cut_or_covered_where_there_is_little_room(visits, browser):
             assert browser.driver.execute_script(share) < 0.4, "what is read has room"
 
 
-@pytest.mark.slow
 def test_who_does_not_see_the_page_is_told_what_stands_on_it(visits, browser):
     """Names and roles as the browser gives them to a screen reader."""
     browser.driver.get(visits.link)
@@ -309,7 +305,6 @@ def tap(browser, element):
     chain.w3c_actions.perform()
 
 
-@pytest.mark.slow
 def test_the_page_is_a_plain_form_where_scripts_are_off(visits):
     given: list[tuple[str | None, str | None]] = []
     with chromium(javascript=False) as browser:
@@ -328,7 +323,6 @@ def test_the_page_is_a_plain_form_where_scripts_are_off(visits):
     assert visits.said("joe") == [*given, (before, None), (before, "cannot tell")]
 
 
-@pytest.mark.slow
 def test_a_server_killed_in_the_middle_loses_nothing_and_doubles_nothing(shop, browser):
     given: dict[str, str] = {}
     with shop.running() as link:
