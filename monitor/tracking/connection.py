@@ -45,7 +45,7 @@ _CALL_ONCE_AND_PRINT_NOTHING = {
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": False,
 }
 
-_TRIES = "MAX_RETRY_COUNT"
+_MOST_ATTEMPTS = "MAX_RETRY_COUNT"
 """How often MLflow opens a database before it gives up, with pauses of 102 s in all."""
 
 CALL_SECONDS = 10  # under `mlflow.timeout`, so that one call that hangs is not all of a delivery
@@ -115,21 +115,21 @@ def one_try_and_quiet(tracking_uri: str) -> Iterator[None]:
     settings = {TRACKING_URI: tracking_uri, **_CALL_ONCE_AND_PRINT_NOTHING}
     configure = logging.config.fileConfig
     databases: Any = sys.modules.get("mlflow.store.db.utils")  # there where MLflow is a database
-    tries = getattr(databases, _TRIES, None)
+    attempts = getattr(databases, _MOST_ATTEMPTS, None)
     # MLflow before 3.7 would put handlers of its own in place of this process's at each migration.
     logging.config.fileConfig = lambda *_, **__: None
     try:
         for name, value in settings.items():
             _answer(name, value)
-        if tries is not None:
-            setattr(databases, _TRIES, 1)
+        if attempts is not None:
+            setattr(databases, _MOST_ATTEMPTS, 1)
         with _quiet_loggers(), warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # MLflow's own use of SQLAlchemy
             yield
     finally:
         logging.config.fileConfig = configure
-        if tries is not None:
-            setattr(databases, _TRIES, tries)
+        if attempts is not None:
+            setattr(databases, _MOST_ATTEMPTS, attempts)
         for name in (TIMEOUT, *settings):
             _variable(name).pop("get", None)
 
