@@ -14,7 +14,6 @@
     │   ├── SourceUnavailable
     │   │   └── SnapshotMissing        what a round was counted in is kept no longer
     │   ├── LabelsUnavailable
-    │   ├── RegistryUnavailable        MLflow did not tell which version an alias names
     │   └── DeliveryFailed             MLflow or a hook did not take an effect
     │       └── DeliveryBroke          a fault of this program ended the delivery
     ├── RoundMoved           exit 75   another worker was faster
@@ -114,10 +113,6 @@ class SnapshotMissing(SourceUnavailable):
 
 class LabelsUnavailable(TryLater):
     """Where people label cannot be reached now."""
-
-
-class RegistryUnavailable(TryLater):
-    """MLflow did not answer which version an alias names; no round waits for it."""
 
 
 class DeliveryFailed(TryLater):

@@ -251,7 +251,7 @@ class Aliases(Protocol):
     def version_of(self, model: str) -> str | None:
         """Find which version a URI such as ``models:/mail@champion`` names; None: it names none.
 
-        Raises `TryLater` if there is no answer, or not to us.
+        Raises `DeliveryFailed` if MLflow does not answer, or refuses.
         """
 
 

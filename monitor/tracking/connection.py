@@ -26,6 +26,8 @@ from urllib.request import getproxies, proxy_bypass
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import DeliveryFailed
+from monitor.domain.masking import masked
+from monitor.domain.mlflow_login import secrets
 from monitor.domain.ports import utc_now
 from monitor.domain.retry_after import retry_after
 from monitor.files.sqlite_address import sqlite_path
@@ -49,6 +51,7 @@ _MOST_ATTEMPTS = "MAX_RETRY_COUNT"
 """How often MLflow opens a database before it gives up, with pauses of 102 s in all."""
 
 CALL_SECONDS = 10  # under `mlflow.timeout`, so that one call that hangs is not all of a delivery
+PAUSE = 60.0  # seconds for which an MLflow that did not answer is not asked by a round
 _FRESH = 5.0  # seconds; who took a delivery so lately is not asked first whether it is there
 _NOISY = ("mlflow", "alembic")
 _TAKEN_OVER = ("alembic", "sqlalchemy.engine", "huey")  # loggers that `import mlflow` resets
@@ -69,8 +72,8 @@ CONNECT_SECONDS = 3
 HEALTH_SECONDS = 5
 TOO_MANY, UNAVAILABLE = 429, 503
 
-_DATABASES = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}
-_PORTS = {"http": 80, "https": 443, **_DATABASES}
+DATABASES = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}
+_PORTS = {"http": 80, "https": 443, **DATABASES}
 
 
 def check_reachable(uri: str) -> None:
@@ -257,7 +260,7 @@ class Connection:
             with _IMPORT, _quiet_loggers():
                 import mlflow.tracking  # noqa: PLC0415
 
-                if urlsplit(self.tracking_uri).scheme.partition("+")[0] in {"sqlite", *_DATABASES}:
+                if urlsplit(self.tracking_uri).scheme.partition("+")[0] in {"sqlite", *DATABASES}:
                     import mlflow.store.tracking.sqlalchemy_store  # noqa: F401, PLC0415
         except ImportError as error:
             raise DeliveryFailed(import_failure(error), lasting=True) from error
@@ -333,6 +336,36 @@ class Connection:
             raise DeliveryFailed(message, retry_after=pause)
 
 
+class Reads(Connection):
+    """A connection that only reads, so that it needs less permission."""
+
+    permission = "READ there"
+    outcome = "failed at"
+
+
+class SparingReads(Reads):
+    """Reads that rounds wait for: an MLflow that failed is left alone for `PAUSE`."""
+
+    def __init__(self, uri: str, seconds: float) -> None:
+        super().__init__(uri, uri, min(seconds, CALL_SECONDS))
+        self._turn = threading.Lock()
+        self._failed: tuple[float, DeliveryFailed] | None = None
+
+    @contextmanager
+    def open(self, requested: str) -> Iterator[MlflowClient]:
+        """Give a client; raises the last `DeliveryFailed` again while MLflow is left alone."""
+        with self._turn:  # who waits for it while another asks does not ask again
+            if self._failed is not None and time.monotonic() < self._failed[0] + PAUSE:
+                raise self._failed[1]
+            try:
+                with super().open(requested) as client:
+                    yield client
+            except DeliveryFailed as error:
+                if not error.lasting:  # else others may be read
+                    self._failed = time.monotonic(), error
+                raise
+
+
 class Deadline:
     """What remains of the time that one delivery may take."""
 
@@ -403,7 +436,7 @@ def _brief(error: BaseException) -> str:
     inner = error.__cause__ or error.__context__
     if _no_answer(error) and inner is not None:
         error = inner
-    text = re.sub(r"://[^/@\s]+@", "://", str(error) or type(error).__name__)
+    text = masked(str(error) or type(error).__name__, secrets())
     for pattern in (r"\[Errno -?\d+\] ([\w ]+)", r"(Read timed out|timed out)", r"(too many \d+)"):
         if match := re.search(pattern, text):
             return match[1].strip().lower()

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import json
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from monitor.domain.crashpoint import outside
 from monitor.domain.errors import DeliveryFailed
-from monitor.domain.masking import masked
-from monitor.domain.mlflow_login import http_client, secrets
 from monitor.domain.model import ShownRun
-from monitor.domain.visible import visible
 from monitor.files.sqlite_address import absolute_address, sqlite_path
-from monitor.tracking.aliases import PAUSE
-from monitor.tracking.connection import CALL_SECONDS, Connection, shown
+from monitor.tracking.connection import Connection, SparingReads, shown
 from monitor.tracking.mlflow import ROUND_KEY, MlflowSettings
 
 if TYPE_CHECKING:
-    import httpx
     from mlflow import MlflowClient
     from mlflow.entities import Run
 
@@ -29,7 +22,6 @@ if TYPE_CHECKING:
 RESTORED = "monitor.restored"
 _REPORT = "report.json"
 _PAGE = 500
-_LONGEST = 400  # characters of what was answered
 _NEWEST_FIRST = ["attributes.start_time DESC"]  # a run starts at its slot
 
 
@@ -40,80 +32,24 @@ class MlflowRuns:
         self._prefix = settings.experiment_prefix
         self._uri = absolute_address(settings.tracking_uri, base_folder)
         self._connection = Connection(self._uri, None, settings.timeout.total_seconds())
-        self._seconds = min(settings.timeout.total_seconds(), CALL_SECONDS)
-        self._failed: tuple[float, DeliveryFailed] | None = None
+        self._sparing = SparingReads(self._uri, settings.timeout.total_seconds())
 
     def find(self, store_id: str, monitor: str) -> list[ShownRun]:
         """Find all runs of a monitor's rounds, deleted ones too, by slot and version."""
         all_runs: list[ShownRun] = []
         page: str | None = ""
         while page is not None:
-            runs, page = self._page(store_id, monitor, page)
+            runs, page = self._page(self._connection, store_id, monitor, page)
             all_runs += runs
         return sorted(all_runs, key=lambda run: (run.slot, run.version))
 
     def newest_slot(self, store_id: str, monitor: str) -> datetime | None:
         """Find the latest slot that has a live run; None without one.
 
-        The service asks often: a server is asked without MLflow's library, and left alone for a
-        while once it did not answer.
+        The service asks often, so an MLflow that did not answer is left alone for a while.
         """
-        if self._failed is not None and time.monotonic() < self._failed[0] + PAUSE:
-            raise self._failed[1]
-        try:
-            if _is_server(self._uri):
-                return self._newest_by_http(store_id, monitor)
-            runs, _ = self._page(store_id, monitor, "", newest=True)
-        except DeliveryFailed as error:
-            self._failed = time.monotonic(), error
-            raise
+        runs, _ = self._page(self._sparing, store_id, monitor, newest=True)
         return max((run.slot for run in runs), default=None)
-
-    def _newest_by_http(self, store_id: str, monitor: str) -> datetime | None:
-        begin = f"{store_id}/{monitor}/"
-        name = {"experiment_name": f"{self._prefix}/{monitor}"}
-        try:
-            with http_client(self._seconds) as client:
-                answer = self._ask(client, "GET", "experiments/get-by-name", params=name)
-                if answer is None:
-                    return None
-                search = {
-                    "experiment_ids": [answer["experiment"]["experiment_id"]],
-                    "filter": _of_round(begin),
-                    "run_view_type": "ACTIVE_ONLY",
-                    "max_results": 1,
-                    "order_by": _NEWEST_FIRST,
-                }
-                runs = (self._ask(client, "POST", "runs/search", json=search) or {}).get("runs", [])
-            tags = [tag for run in runs for tag in run["data"].get("tags", [])]
-            keys = [tag["value"] for tag in tags if tag["key"] == ROUND_KEY]
-            return max((_slot(key, begin) for key in keys if key.startswith(begin)), default=None)
-        except (KeyError, TypeError, ValueError) as error:  # it is another program's answer
-            why = f"{type(error).__name__} in its answer; is it MLflow?"
-            raise self._no_answer(why) from error
-
-    def _ask(self, client: httpx.Client, method: str, path: str, **more: Any) -> Any:
-        """Ask a server; None if it does not know what it is asked for."""
-        import httpx  # noqa: PLC0415  0.1 s, needed only where MLflow is asked
-
-        address = f"{self._uri.rstrip('/')}/api/2.0/mlflow/{path}"
-        try:
-            with outside(f"mlflow {path}"):
-                response = client.request(method, address, **more)
-            answer = response.json()
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
-            why = masked(str(error) or type(error).__name__, secrets())
-            raise self._no_answer(why) from None
-        if response.is_success:
-            return answer
-        if answer["error_code"] == "RESOURCE_DOES_NOT_EXIST":
-            return None
-        why = f"it answers {response.status_code}"
-        raise self._no_answer(why)
-
-    def _no_answer(self, why: str) -> DeliveryFailed:
-        message = f"MLflow at {shown(self._uri)} did not answer ({visible(why)[:_LONGEST]})"
-        return DeliveryFailed(message)
 
     def report(self, run: ShownRun) -> dict[str, Any] | None:
         """Read the report that a run was written from; None if it is not there any more."""
@@ -137,7 +73,13 @@ class MlflowRuns:
             client.set_tag(run.run_id, RESTORED, restored)
 
     def _page(
-        self, store_id: str, monitor: str, page: str, *, newest: bool = False
+        self,
+        connection: Connection,
+        store_id: str,
+        monitor: str,
+        page: str = "",
+        *,
+        newest: bool = False,
     ) -> tuple[list[ShownRun], str | None]:
         """Read some runs and where to go on; each page has the time of a delivery."""
         path = sqlite_path(self._uri)
@@ -145,7 +87,7 @@ class MlflowRuns:
             return [], None
         name = f"{self._prefix}/{monitor}"
         begin = f"{store_id}/{monitor}/"
-        with self._connection.open(f"experiment {name!r}") as client:
+        with connection.open(f"experiment {name!r}") as client:
             match: Any = _search(client, name, begin, page, newest=newest)
         token = getattr(match, "token", None)
         runs = [run for run in match if run.data.tags.get(ROUND_KEY, "").startswith(begin)]
@@ -159,16 +101,14 @@ def _search(client: MlflowClient, name: str, begin: str, page: str, *, newest: b
     if experiment is None:
         return []
     view = ViewType.ACTIVE_ONLY if newest else ViewType.ALL
+    of_round = f"tags.`{ROUND_KEY}` LIKE '{begin}%'"
     ids, most = [experiment.experiment_id], 1 if newest else _PAGE
-    return client.search_runs(ids, _of_round(begin), view, most, _NEWEST_FIRST, page or None)
-
-
-def _of_round(begin: str) -> str:
-    return f"tags.`{ROUND_KEY}` LIKE '{begin}%'"
+    return client.search_runs(ids, of_round, view, most, _NEWEST_FIRST, page or None)
 
 
 def _shown(run: Run, begin: str, uri: str) -> ShownRun:
     tags = run.data.tags
+    is_server = uri.startswith(("http://", "https://"))
     number, page = tags.get("monitor.round"), f"experiments/{run.info.experiment_id}/runs"
     return ShownRun(
         run_id=run.info.run_id,
@@ -177,12 +117,8 @@ def _shown(run: Run, begin: str, uri: str) -> ShownRun:
         state=tags.get("monitor.state", ""),
         live=run.info.lifecycle_stage == "active",
         number=None if number is None else int(number),
-        page=f"{shown(uri).rstrip('/')}/#/{page}/{run.info.run_id}" if _is_server(uri) else None,
+        page=f"{shown(uri).rstrip('/')}/#/{page}/{run.info.run_id}" if is_server else None,
     )
-
-
-def _is_server(uri: str) -> bool:
-    return uri.startswith(("http://", "https://"))
 
 
 def _slot(key: str, begin: str) -> datetime:

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from monitor.domain.errors import DeliveryFailed, RegistryUnavailable
+from monitor.domain.errors import DeliveryFailed
 from monitor.domain.model import why_untagged
 from monitor.domain.state import RoundState
 from monitor.rounds.delivery import deliver
@@ -150,7 +150,7 @@ def test_a_user_who_may_not_write_the_model_costs_its_tags_and_nothing_else(
     aliases = MlflowAliases(MlflowSettings(tracking_uri=server.url))
 
     *_, hidden = (handler.deliver(make_effect(kind, report)) for kind in (ROUND, FLEET, TAGS))
-    with pytest.raises(RegistryUnavailable, match="for a user who may READ the model"):
+    with pytest.raises(DeliveryFailed, match="permission READ"):
         aliases.version_of(f"models:/{prefix}@champion")
     server.grant(f"{prefix}-user", "registered_model", prefix, "READ")
     refused = handler.deliver(make_effect(TAGS, report))

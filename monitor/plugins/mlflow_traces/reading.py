@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from monitor.domain.errors import DeliveryFailed, SourceRefused, SourceUnavailable
 from monitor.domain.model import Window
 from monitor.plugins.mlflow_traces.paths import item_id, there_are
-from monitor.tracking.connection import Connection, shown
+from monitor.tracking.connection import Reads, shown
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -42,20 +42,13 @@ class TraceItem(NamedTuple):
     parts: Mapping[str, Any]
 
 
-class _Reads(Connection):
-    """A connection that only reads, so that it needs less permission."""
-
-    permission = "READ there"
-    outcome = "failed at"
-
-
 class TraceReader:
     """Reads the traces of an experiment."""
 
     def __init__(self, tracking_uri: str, experiment: str, limit: timedelta) -> None:
         self.location = f"experiment {experiment!r} of MLflow at {shown(tracking_uri)}"
         self.experiment = experiment
-        self._connection = _Reads(tracking_uri, None, limit.total_seconds())
+        self._connection = Reads(tracking_uri, None, limit.total_seconds())
         self._experiment_id, self._id_read_at = "", -math.inf
 
     def pages(self, window: Window, *, spans: bool) -> Iterator[Sequence[Trace]]:

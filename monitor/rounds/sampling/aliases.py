@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from monitor.domain.errors import RegistryUnavailable, StoppedByBug
+from monitor.domain.errors import DeliveryFailed, StoppedByBug
 from monitor.domain.registered import Alias, AliasRead, NamedVersion, alias_of
 from monitor.domain.round import Round
 from monitor.domain.settings import RoundSettings
@@ -30,7 +30,7 @@ def with_alias(context: MonitorContext, settings: RoundSettings) -> RoundSetting
         return settings
     try:
         result = AliasRead(version=context.aliases.version_of(settings.model))
-    except RegistryUnavailable as error:
+    except DeliveryFailed as error:
         result = AliasRead(problem=str(error))
     except Exception as error:
         log.exception("alias not read: stopped by a bug", model=settings.model)

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
-from monitor.domain.errors import RegistryUnavailable, SourceRefused
+from monitor.domain.errors import DeliveryFailed, SourceRefused
 from monitor.domain.report import Status
 from monitor.domain.state import RoundState
 from monitor.rounds.opening.due import open_slot
@@ -33,7 +33,7 @@ class Registry:
             raise KeyError(model)
         if self.down:
             message = "MLflow at http://host did not answer (timed out)"
-            raise RegistryUnavailable(message)
+            raise DeliveryFailed(message)
         return self.version
 
 
