@@ -126,7 +126,6 @@ CHANGED_BY_MOST = {
     "ReviewSettings": "question deadline",
     "Pooling": "hazard",
     "WebhookSettings": "url secret",
-    "AlertmanagerSettings": "url labels",
     "CommandSettings": "command",
 }
 """The two or three settings of a section that most configs change: first in its table, and bold."""
@@ -244,9 +243,6 @@ NOTES = {
     "WebhookSettings.secret": "signs each notice; `whsec_...` or 24 bytes or more",
     "WebhookSettings.timeout": "for the whole delivery: a receiver should only queue",
     "AppriseSettings.timeout": "for the whole delivery",
-    "AlertmanagerSettings.timeout": "for the whole delivery",
-    "AlertmanagerSettings.hold": "longer than any pause of the monitor, or the alert would end "
-    "by itself",
     "CommandSettings.timeout": "then it is killed, with all that it started",
 }
 

@@ -119,7 +119,9 @@ store: sqlite:///monitor.db => websites: {listen: 127.0.0.1:8080}
 store: sqlite:///monitor.db => store: mysql://h/db
     1, store: this is not the address of a store; write sqlite:///monitor.db or postgresql+psycopg://${DB_USER}:${DB_PASSWORD}@HOST/DATABASE
 kind: webhook => kind: webhok
-    22, hooks.ops.kind: 'webhok' is not known; did you mean webhook? (installed are webhook, log, alertmanager, apprise, command)
+    22, hooks.ops.kind: 'webhok' is not known; did you mean webhook? (installed are webhook, log, apprise, command)
+kind: webhook => kind: alertmanager
+    22, hooks.ops.kind: 'alertmanager' was removed: Prometheus tells an Alertmanager of `pr_monitor_alert_firing` by an alerting rule (docs/how-to/alerts.md)
 , secret: "${OPS_HOOK_SECRET}" => <nothing>
     22, hooks.ops.secret: this setting is missing; add `secret: ${NAME}` or `secret_file: PATH`
 kind: webhook => kind: webhook, timeout: 61s

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 
 from pydantic import BeforeValidator, GetCoreSchemaHandler, TypeAdapter, ValidationInfo
 
+from monitor.config.removed import REMOVED_KINDS
 from monitor.domain.adapters import (
     Accounts,
     Adapter,
@@ -149,6 +150,8 @@ class Kinds(Generic[SettingsT, SiteT, MadeT]):
 
     def _unknown(self, kind: str) -> str:
         shown = ascii(kind if len(kind) <= _LONGEST else f"{kind[:_LONGEST]}...")
+        if kind in REMOVED_KINDS:
+            return f"{shown} was removed: {REMOVED_KINDS[kind]}"
         installed = f"installed are {', '.join(self.names())}"
         close = difflib.get_close_matches(kind, self.names(), n=1)
         hint = f"did you mean {close[0]}? ({installed})" if close else installed

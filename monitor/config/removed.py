@@ -51,6 +51,12 @@ _REMOVED = {
     },
 }
 
+REMOVED_KINDS = {
+    "alertmanager": "Prometheus tells an Alertmanager of `pr_monitor_alert_firing` by an alerting "
+    "rule (docs/how-to/alerts.md)",
+}
+"""Kinds of adapters that no longer exist, and what to use in place of each."""
+
 
 def replacement_of(way: Way) -> str | None:
     """Return what to use in place of a removed setting; None if no version had it."""

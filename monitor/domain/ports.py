@@ -331,17 +331,6 @@ class Checkable(Protocol):
         """
 
 
-@runtime_checkable
-class AlertKeeper(Protocol):
-    """A sink that holds alerts as state and may lose them, so it gets them again."""
-
-    def keep(self, notices: Sequence[Mapping[str, Any]]) -> None:
-        """Send the state of these alerts; safe to repeat, and in any order.
-
-        Raises `DeliveryFailed` if it did not take them.
-        """
-
-
 class RoundRuns(Protocol):
     """What MLflow shows of a store's rounds: asked where the store may have forgotten some.
 

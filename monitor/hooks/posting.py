@@ -71,11 +71,10 @@ def post(receiver: Receiver, headers: Mapping[str, str], body: str) -> int:
         raise receiver.failed(str(error), lasting=True) from None
     except NoAnswer as error:
         raise receiver.failed(str(error)) from error
-    text = f": {clean(answer.text, 300)}" if receiver.repeats and answer.text.strip() else ""
     if answer.status not in _SUCCESS:
         passes = may_pass(answer.status)
         raise receiver.failed(
-            _refusal(answer.status) + text,
+            _refusal(answer.status),
             sink_down=passes,
             lasting=not passes,
             retry_after=answer.retry_after if passes else None,
@@ -87,7 +86,7 @@ def post(receiver: Receiver, headers: Mapping[str, str], body: str) -> int:
         )
         raise receiver.failed(reason)
     if (denial := _denial_in(answer.text)) is not None:
-        reason = f"it answered {answer.status}, but said {denial}{text}"
+        reason = f"it answered {answer.status}, but said {denial}"
         raise receiver.failed(reason, sink_down=False)
     return answer.status
 
@@ -209,7 +208,6 @@ def _denial_in_json(answer: dict[str, Any]) -> str | None:
     code = answer.get("errcode")
     if _is_number(code) and code != 0:
         return f'"errcode": {code}'
-    # Alertmanager has a code above 600 and a message in answers that are a success.
     if "msg" in answer and _is_number(answer.get("code")) and answer["code"] >= _ERROR:
         return f'"code": {answer["code"]}'
     if str(answer.get("status")).lower() in _FAILED:

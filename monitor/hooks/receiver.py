@@ -34,16 +34,12 @@ _SERVER_ERROR = 500
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """Where to post, and how to name it to people.
-
-    repeats: Whether the answer of the receiver may be shown; one that holds a secret may repeat it.
-    """
+    """Where to post, and how to name it to people."""
 
     hook: str
     url: str
     allow_private: bool
     timeout: timedelta
-    repeats: bool = False
 
     def failed(
         self,

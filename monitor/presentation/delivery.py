@@ -104,8 +104,3 @@ def crash_looping_reason(sink: str, kind: str, *, attempts: int) -> str:
         f"{INTERRUPTED}. The system's log may have the reason (memory?); it is retried less and "
         "less often"
     )
-
-
-def alerts_not_stored_reason(sink: str, error: Exception) -> str:
-    """State that a sink that forgets alerts could not be reminded of those that are open."""
-    return f"{sink} was not reminded of open alerts: {type(error).__name__}; see the log"

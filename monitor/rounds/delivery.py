@@ -10,10 +10,10 @@ that its sink refuses for what it holds, steps aside once it is dead: others do 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -21,14 +21,13 @@ from monitor.domain.crashpoint import outside
 from monitor.domain.errors import DeliveryBroke, DeliveryFailed
 from monitor.domain.model import LOG, MLFLOW, Effect, EffectKind
 from monitor.domain.notice import Notice
-from monitor.domain.ports import AlertKeeper, Clock, EffectHandler
+from monitor.domain.ports import Clock, EffectHandler
 from monitor.domain.round import Round
 from monitor.presentation import delivery
-from monitor.rounds.reporting.enqueue import add_notice, names_of, notice_id, notice_of
+from monitor.rounds.reporting.enqueue import add_notice, names_of, notice_of
 from monitor.storage.database import Database
 from monitor.storage.outbox import effect_admin, effect_store
 from monitor.storage.outbox.effect_store import LONGEST_WAIT, LONGEST_WAIT_IF_DEAD, Head, Turn
-from monitor.storage.results import alert_store
 from monitor.storage.rounds import round_store
 
 if TYPE_CHECKING:
@@ -44,8 +43,6 @@ JITTER = 0.25
 DEAD_AFTER = timedelta(days=1)
 DEAD_ATTEMPTS = 5  # An effect that has queued for days is not dead because its first try fails
 DEAD_ATTEMPTS_IF_LASTING = 3  # A receiver that is being replaced may answer 404 for a minute
-ENDED_SINCE = timedelta(days=1)
-"""How long sinks that keep alerts are reminded of ended ones, should one have been missed."""
 
 
 @dataclass(slots=True)
@@ -86,7 +83,7 @@ def deliver(
 
     A sink that is down is asked once per call. Safe to run in several processes at a time: a
     write-back after the claim is lost is dropped. A handler that breaks holds up its own queue
-    only. At the end, sinks that forget alerts are reminded of open ones.
+    only.
     """
     call = _Call(database, handlers, clock, link)
     while turn := call.turn():
@@ -96,7 +93,6 @@ def deliver(
             # Asked again, since an effect before it in this turn may have found its sink down.
             if call.may_try(head) and (effect := call.deliver(head)) is not None:
                 on_delivered(effect)
-    call.keep_alerts()
     return call.result
 
 
@@ -209,22 +205,6 @@ class _Call:
                 effect_admin.hold(connection, effect.sink, next_try)
         return error
 
-    def keep_alerts(self) -> None:
-        """Remind sinks that may lose their state of alerts that are open or have just ended."""
-        keepers = {
-            sink: handler
-            for sink, handler in self.handlers.items()
-            if isinstance(handler, AlertKeeper) and sink not in self.result.failed
-        }
-        if not keepers:
-            return
-        with self.database.read() as connection:
-            notices = _delivered_alerts(connection, keepers, self.clock())
-        for sink, of_sink in notices.items():
-            error = _keep(keepers[sink], sink, of_sink)
-            if error is not None:
-                self.result.failed[sink] = error
-
 
 def _settle(connection: Connection, effect: Effect, now: datetime) -> None:
     """Let an effect be done again whose claim was lost: another worker may have come between.
@@ -254,34 +234,6 @@ def _wait(effect: Effect, attempts: int, error: DeliveryFailed) -> timedelta:
     chance = hashlib.sha256(f"{effect.key}/{attempts}".encode()).digest()[0] / 256
     retry_after = min(error.retry_after or timedelta(0), LONGEST_WAIT)
     return max(backoff * (1 - JITTER * chance), retry_after)
-
-
-def _delivered_alerts(
-    connection: Connection, sinks: Iterable[str], now: datetime
-) -> dict[str, list[dict[str, Any]]]:
-    """Read, by sink, the newest notice of each alert that is open or ended not long ago.
-
-    Only notices that the sink got by its own effect, which alone keeps their order.
-    """
-    alerts = alert_store.current_alerts(connection, now - ENDED_SINCE)
-    ids = [notice_id(f"alert.{alert.state}", alert.id) for alert in alerts]
-    notices = {
-        sink: effect_admin.with_keys(connection, [f"{id_}/{sink}" for id_ in ids]) for sink in sinks
-    }
-    return {sink: list(had.values()) for sink, had in notices.items() if had}
-
-
-def _keep(handler: AlertKeeper, sink: str, notices: list[dict[str, Any]]) -> str | None:
-    try:
-        with outside("keep"):
-            handler.keep(notices)
-    except DeliveryFailed as error:
-        log.warning("alerts not kept up", sink=sink, error=str(error))
-        return str(error)
-    except Exception as error:
-        log.exception("keeping alerts up broke", sink=sink)
-        return delivery.alerts_not_stored_reason(sink, error)
-    return None
 
 
 ORPHANED = timedelta(hours=1)

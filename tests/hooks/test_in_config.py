@@ -29,15 +29,12 @@ def hooks(tmp_path):
 
 def test_each_hook_is_read_by_its_kind(hooks):
     found = hooks(
-        "am: {kind: alertmanager, url: https://am.example/am, labels: {team: ml},"
-        ' authorization: "${TOKEN}"}',
         'chat: {kind: apprise, url: "slack://${TOKEN}/a/b"}',
         "page: {kind: command, command: [page, --team, ml], environment: [PAGER]}",
         "lines: {kind: log}",
     )
 
-    assert [hook.kind for hook in found.values()] == ["alertmanager", "apprise", "command", "log"]
-    assert found["am"].labels == {"team": "ml"}
+    assert [hook.kind for hook in found.values()] == ["apprise", "command", "log"]
     assert found["chat"].url.get_secret_value() == "slack://t0ken/a/b"
     assert found["page"].command == ("page", "--team", "ml")
 
@@ -46,12 +43,6 @@ def test_each_hook_is_read_by_its_kind(hooks):
     ("line", "said"),
     [
         ("a: {kind: apprise, url: slack://T0KEN/a/b}", "url: do not write a secret into this file"),
-        (
-            "a: {kind: alertmanager, url: https://a/, authorization: T0KEN}",
-            "do not write a secret",
-        ),
-        ("a: {kind: alertmanager, url: https://u:T0KEN@a/}", "do not write a password"),
-        ("a: {kind: alertmanager, url: http://a/}", "plain http"),
         ("a: {kind: command, command: page}", "command: it should be a valid list"),
         ("secret: {kind: webhook, url: https://T0KEN/}", "url: do not write a secret"),
         ("a: {kind: smoke, url: https://a/}", "'smoke' is not known"),

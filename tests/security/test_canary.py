@@ -15,20 +15,16 @@ SECRETS = {
     "CANARY_MLFLOW": "canary-of-mlflow-91bd",
     "CANARY_PATH": "canary-in-the-path-c04e",
     "CANARY_SIGNING": "canary-that-signs-5d21-long-enough",
-    "CANARY_BEARER": "Bearer canary-bearer-e6f8",
     "CANARY_APPRISE": "canaryofapprise2b9c",
     "CANARY_COMMAND": "canary-of-the-command-a815",
     "MLFLOW_TRACKING_PASSWORD": "canary-of-the-tracking-server-33d7",
 }
 TEXT = "canary-text"
 HOOKS = """\
-    hooks: [web, am, chat, run]
+    hooks: [web, chat, run]
 hooks:
   web:
     {{kind: webhook, url: "{root}/${{CANARY_PATH}}", secret: "${{CANARY_SIGNING}}",
-      allow_private: true}}
-  am:
-    {{kind: alertmanager, url: "{root}/", authorization: "${{CANARY_BEARER}}",
       allow_private: true}}
   chat: {{kind: apprise, url: "json://user:${{CANARY_APPRISE}}@{place}/"}}
   run: {{kind: command, command: [./tell], environment: [CANARY_COMMAND]}}
@@ -139,7 +135,6 @@ def test_no_secret_and_no_text_of_a_stranger_leaves_its_place(played):
 
     # They were all used, and the texts were there to be found.
     assert SECRETS["CANARY_PATH"] in sent
-    assert SECRETS["CANARY_BEARER"] in sent
     assert "webhook-signature" in sent
     assert (folder / "seen").read_text() == SECRETS["CANARY_COMMAND"]
     assert TEXT in waiting["payloads"]

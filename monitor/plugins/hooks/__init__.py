@@ -1,1 +1,1 @@
-"""Hooks beside the built-in ones: Alertmanager, Apprise, a program."""
+"""Hooks beside the built-in ones: Apprise and a program."""

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, or_, select, true
+from sqlalchemy import ColumnElement, Connection, select, true
 
 from monitor.domain.alerting import AlertState, StoredAlert
 from monitor.domain.model import Window
@@ -35,12 +35,6 @@ def find_alerts(
     """Read alerts, oldest first."""
     in_state = true() if state is None else alerts.c.state == state
     return _alerts(connection, named(monitor), in_state)
-
-
-def current_alerts(connection: Connection, since: datetime) -> list[StoredAlert]:
-    """Read the alerts that are open or ended after ``since``, oldest first."""
-    is_open = alerts.c.state == AlertState.FIRING
-    return _alerts(connection, or_(is_open, alerts.c.ended_at > since))
 
 
 def newest_rounds(connection: Connection, alert_ids: Sequence[str]) -> dict[str, int]:

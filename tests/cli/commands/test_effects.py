@@ -5,8 +5,8 @@ import json
 import pytest
 from standardwebhooks import Webhook
 
+from monitor.domain.ports import utc_now
 from tests.hooks.receivers import TOKEN, Receiver
-from tests.plugins.hooks.alertmanagers import StandIn, now
 
 SECRET = "a secret of twenty-four bytes"  # noqa: S105  made up
 
@@ -80,7 +80,7 @@ def test_retry_revives_what_is_named(filled, which):
 
     assert revived == ([before[0]["id"]] if which == "id" else [each["id"] for each in before])
     [first, *_] = listed(filled)
-    assert (first["status"], first["tries"], first["next_try"] <= now().isoformat()) == (
+    assert (first["status"], first["tries"], first["next_try"] <= utc_now().isoformat()) == (
         "waiting",
         0,
         True,
@@ -119,7 +119,6 @@ def test_what_cannot_be_chosen_is_said(filled, words, code, said):
 HOOKS = """
 hooks:
   ops: {kind: webhook, url: "${OPS}", secret: "${SECRET}", allow_private: true}
-  am: {kind: alertmanager, url: "AM", allow_private: true}
   page: {kind: command, command: [sh, -c, "cat > page.json"]}
   chat: {kind: apprise, url: "${CHAT}"}
   lines: {kind: log}
@@ -129,33 +128,31 @@ hooks:
 @pytest.fixture
 def hooked(storeless, monkeypatch):
     """A config with hooks of several kinds, and who gets what they send."""
-    with Receiver() as ops, Receiver() as chat, StandIn() as alertmanager:
+    with Receiver() as ops, Receiver() as chat:
         monkeypatch.setenv("OPS", ops.url)
         monkeypatch.setenv("SECRET", SECRET)
         monkeypatch.setenv("CHAT", chat.url.replace("http", "json").partition("?")[0])
         with (storeless.folder / "config.yaml").open("a") as config:
-            config.write(HOOKS.replace("AM", alertmanager.url))
-        yield storeless, ops, chat, alertmanager
+            config.write(HOOKS)
+        yield storeless, ops, chat
 
 
 @pytest.mark.server
 def test_a_test_goes_through_every_hook_and_says_that_it_is_one(hooked):
-    place, ops, chat, alertmanager = hooked
+    place, ops, chat = hooked
 
-    done = place.run_at(now(), "alerts", "test")
+    done = place.run_at(utc_now(), "alerts", "test")
 
     assert 'event="This is a test of hook lines' in done.err
     assert done.out.splitlines() == [
         "hook ops (webhook): accepted the test (HTTP 204)",
-        "hook am (alertmanager): accepted the test (HTTP 200)",
         "hook page (command): accepted the test (exit code 0)",
         "hook chat (apprise): accepted the test (JSON)",
-        done.out.splitlines()[4],
+        done.out.splitlines()[3],
     ]
-    assert done.out.splitlines()[4].startswith("hook lines (log): accepted the test (msg_")
+    assert done.out.splitlines()[3].startswith("hook lines (log): accepted the test (msg_")
     [(_, headers, body)] = ops.got
     assert Webhook(SECRET.encode()).verify(body, headers)["type"] == "test"
-    assert [labels["alertname"] for labels in alertmanager.open_at(now())] == ["PrMonitorTest"]
     page = json.loads((place.folder / "page.json").read_text())
     sentence = (
         "This is a test of hook page, sent by pr-monitor alerts test. No metric passed a limit, "
@@ -185,7 +182,7 @@ def test_a_hook_that_does_not_take_its_test_is_named_with_the_reason(hooked, mon
 
 @pytest.mark.server
 def test_check_looks_at_programs_and_services_without_sending_anything(hooked, monkeypatch):
-    place, ops, chat, _ = hooked
+    place, ops, chat = hooked
     monkeypatch.setenv("CHAT", "nosuch://token")
 
     done = place.run("check")
