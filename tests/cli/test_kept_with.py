@@ -1,6 +1,7 @@
 """A log that keeps a sample of the predictions, from `check` to the recall of a closed round."""
 
 import json
+from datetime import timedelta
 
 import pytest
 
@@ -181,3 +182,20 @@ def test_one_row_that_stands_for_much_of_a_class_is_told_by_check_and_by_the_rou
 
     for text in (checked.out, guardrail.run("status").out):
         assert "one row stands for 69 % of the passed predictions (source.kept_with)" in text
+
+
+@pytest.mark.parametrize("was_whole", [True, False])
+def test_rounds_after_another_kept_with_are_compared_with_none_before_it(bare, was_whole):
+    days = [bare.slot - timedelta(days=number) for number in range(6, -1, -1)]
+    whole = f"scored_at < timestamptz '{days[3]}'" if was_whole else "false"
+    bare.predictions("all.parquet", rows=16_000, days=8, mail_id="'m' || i")
+    bare.select("all.parquet", f"{whole} or mail_id[2:]::int % 10 = 0 or hash(mail_id) % 20 = 0")
+    for changes, slots in (({}, days[:4]), ({"kept": declared("{passed: 0.05}")}, days[4:])):
+        bare.config(budget=BUDGET, **changes)
+        for slot in slots:
+            bare.run_at(slot, "run-once")
+
+    rounds = [bare.as_json("show", number) for number in range(1, 8)]
+
+    assert {page["state"] for page in rounds} == {"closed"}
+    assert not any(page["concerns"] for page in rounds)

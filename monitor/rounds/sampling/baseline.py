@@ -82,15 +82,10 @@ def _drawn_before(
         monitor_id = round_store.find_monitor(connection, context.settings.name)
         if monitor_id is None:
             return [], []
-        sizes = window_sizes(
-            connection,
-            monitor_id,
-            before=slot,
-            threshold=settings.threshold,
-            by_amount=settings.by_amount,
-            at_most=ROUNDS,
-        )
-        return sizes, drawn_windows(connection, monitor_id, before=slot, at_most=_FAR)
+        drawn = drawn_windows(connection, monitor_id, settings, before=slot, at_most=_FAR)
+        # Another threshold flags another share; another model version should not.
+        same = [each for each in drawn if each.threshold == settings.threshold]
+        return window_sizes(connection, same[:ROUNDS]), drawn
 
 
 def _usual_of_rounds(sizes: Sequence[tuple[int, int, int]]) -> UsualRate:
@@ -237,7 +232,13 @@ LEAST = 30
 def doubts(context: MonitorContext, round_: Round, frame: Frame) -> tuple[Concern, ...]:
     """Find what makes a window look as if not all of it were there yet."""
     with context.database.read() as connection:
-        drawn = drawn_windows(connection, round_.monitor_id, before=round_.slot, at_most=_FAR)
+        drawn = drawn_windows(
+            connection,
+            round_.monitor_id,
+            round_.settings,
+            before=round_.slot,
+            at_most=_FAR,
+        )
         earlier = _usual(round_, drawn)
     if not earlier or not frame.rows:
         return ()

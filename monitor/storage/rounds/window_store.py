@@ -9,6 +9,8 @@ from datetime import datetime
 from sqlalchemy import Connection, case, func, select
 
 from monitor.domain.model import Window
+from monitor.domain.sampled_log import sampling_text
+from monitor.domain.settings import RoundSettings
 from monitor.storage.tables import histories, round_parts, rounds, strata
 
 
@@ -21,24 +23,44 @@ class DrawnWindow:
     window: Window
     rows: int
     round_id: int
+    threshold: float | None
 
 
 def drawn_windows(
-    connection: Connection, monitor_id: int, *, before: datetime, at_most: int
+    connection: Connection,
+    monitor_id: int,
+    settings: RoundSettings,
+    *,
+    before: datetime,
+    at_most: int,
 ) -> list[DrawnWindow]:
-    """Read the newest windows of a monitor that were drawn before a slot, newest first."""
+    """Read the newest windows of a monitor that were drawn before a slot, newest first.
+
+    Only those whose rows count as they do by the settings: by the same amount, and of a log that
+    keeps the same share.
+    """
+    source = rounds.c.settings["source"]
+    weight, sampling = source["columns"]["weight"].as_string(), source["kept_with"].as_json()
     query = (
         select(*rounds.c["id", "number", "slot", "window_start", "window_end", "rows"])
+        .add_columns(histories.c.threshold, sampling.label("kept_with"))
+        .join_from(rounds, histories)
         .where(rounds.c.monitor_id == monitor_id, rounds.c.slot < before)
-        .where(rounds.c.history_id.is_not(None), rounds.c.rows.is_not(None))
+        .where(rounds.c.rows.is_not(None), weight.is_not_distinct_from(settings.weight))
         .order_by(rounds.c.slot.desc())
         .limit(at_most)
     )
     return [
         DrawnWindow(
-            row.number, row.slot, Window(row.window_start, row.window_end), int(row.rows), row.id
+            row.number,
+            row.slot,
+            Window(row.window_start, row.window_end),
+            int(row.rows),
+            row.id,
+            row.threshold,
         )
         for row in connection.execute(query)
+        if sampling_text({"kept_with": row.kept_with}) == settings.log_sampling
     ]
 
 
@@ -57,35 +79,18 @@ def segment_totals(
 
 
 def window_sizes(
-    connection: Connection,
-    monitor_id: int,
-    *,
-    before: datetime,
-    threshold: float | None,
-    by_amount: bool,
-    at_most: int,
+    connection: Connection, drawn: Sequence[DrawnWindow]
 ) -> list[tuple[int, int, int]]:
-    """Read what was flagged, of how much, in how many rows of the newest drawn windows of a kind.
-
-    Another threshold flags another share, so the windows are of one threshold, any model version;
-    ``by_amount`` are those whose sizes are amounts, else the others. They are before a slot.
-    """
-    is_same = histories.c.threshold.is_not_distinct_from(threshold)
-    newest = (
-        select(*rounds.c["id", "rows"])
-        .join(histories)
-        .where(rounds.c.monitor_id == monitor_id, rounds.c.slot < before, is_same)
-        .order_by(rounds.c.slot.desc())
-        .limit(at_most)
-        .subquery()
-    )
+    """Read what was flagged, of how much, in how many rows of some windows, in any order."""
+    rows = {each.round_id: each.rows for each in drawn}
     flagged = func.sum(case((strata.c.flagged, strata.c.size), else_=0))
-    lowest = func.coalesce(func.min(strata.c.rows), 0)
     query = (
-        select(flagged, func.sum(strata.c.size), newest.c.rows)
-        .join(newest, newest.c.id == strata.c.round_id)
-        .group_by(strata.c.round_id, newest.c.rows)
-        .having(lowest < 0 if by_amount else lowest >= 0)
-        .order_by(strata.c.round_id)
+        select(strata.c.round_id, flagged, func.sum(strata.c.size))
+        .where(strata.c.round_id.in_(rows))
+        .group_by(strata.c.round_id)
     )
-    return [(int(some), int(size), rows) for some, size, rows in connection.execute(query) if size]
+    return [
+        (int(some), int(size), rows[round_id])
+        for round_id, some, size in connection.execute(query)
+        if size
+    ]
