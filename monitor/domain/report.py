@@ -355,6 +355,7 @@ class RoundReport(Report):
 
     Each part of the report is an extra field under the name of the part (`parts`); so fields that
     only an earlier version wrote are kept.
+    ``bad_rows`` counts rows left out, by reason, ``notes`` what else is worth knowing of the rows.
     ``pooled_coverage`` is how often pooled intervals held the truth when simulated: after changes,
     and in quiet times. ``strata`` are score bands; ``cells`` what labels were drawn from, empty
     where that is the bands. ``registered`` is the
@@ -382,7 +383,7 @@ class RoundReport(Report):
     threshold: float | None
     false_alarm_every: float
     bad_rows: dict[str, int]
-    size_notes: dict[str, int] = Field(default_factory=dict)
+    notes: dict[str, int] = Field(default_factory=dict)
     strata: list[StratumRow]
     cells: list[StratumRow] = Field(default_factory=list)
     estimates: list[ReportedEstimate]

@@ -12,8 +12,6 @@ from monitor.domain.setting_types import Settings
 SAMPLED_NOTE = "rows of a log that keeps a sample: sizes are estimated by source.kept_with"
 AMOUNT_NOTE = "rows counted by amount (source.columns.weight): metrics, sizes and limits are too"
 ZERO_NOTE = "rows with the amount 0, which count for nothing"
-SIZE_NOTES = (SAMPLED_NOTE, AMOUNT_NOTE)
-"""Notes that say what the sizes of a round are, for every reader of its numbers."""
 
 LEAST = 1e-6
 """The least probability of being kept: a single row of less would decide most windows."""

@@ -192,7 +192,7 @@ def _own(report: RoundReport, metric: str) -> EstimateRow | None:
 def unit_text(report: RoundReport, kind: str = "") -> str:
     """Name what sizes count: predictions, or units of their amounts (``source.columns.weight``)."""
     counted = f"{kind} predictions".lstrip()
-    return f"units of the amount of {counted}" if AMOUNT_NOTE in report.size_notes else counted
+    return f"units of the amount of {counted}" if AMOUNT_NOTE in report.notes else counted
 
 
 def _items(row: EstimateRow, items: int) -> str:
@@ -213,7 +213,7 @@ def labels_text(report: RoundReport) -> str:
     """Describe for which prevalence a figure holds, and on how many labels it rests."""
     row = report.shown("prevalence", "round")
     prevalence = f"prevalence {percent_text(row.point)}; " if row and row.point is not None else ""
-    return f"{prevalence}n = {report.labeled:,} labels of {report.size:,} predictions"
+    return f"{prevalence}n = {report.labeled:,} labels of {report.size:,} {unit_text(report)}"
 
 
 def window_text(report: RoundReport) -> str:

@@ -25,9 +25,10 @@ from monitor.presentation.outcome import unit_text
 from monitor.presentation.parts.agreement import AGREEMENT, agreement_sentence
 from monitor.presentation.parts.segments import SEGMENTS
 from monitor.presentation.restatements import restated_text
-from monitor.presentation.round_document import size_lines
+from monitor.presentation.round_document import row_notes
 from monitor.presentation.rounds import remarks_text
 from monitor.presentation.section import Section, SectionKind
+from monitor.presentation.status import round_line
 from monitor.presentation.table import Table
 
 _METRICS = ("precision", "recall")
@@ -147,7 +148,7 @@ def _remarks(report: RoundReport, alerts: Sequence[StoredAlert]) -> str:
         partial=report.partial,
         worst_case=any(row.is_worst_case for row in report.estimates),
         restated=any(row.own for row in report.restated),
-        by_amount=AMOUNT_NOTE in report.size_notes,
+        by_amount=AMOUNT_NOTE in report.notes,
     )
     return ", ".join([*fired, *filter(None, [remarks])]) or "-"
 
@@ -288,7 +289,8 @@ def _measured(report: PeriodReport) -> Iterator[str]:
     )
     if not report.rounds:
         return
-    yield from size_lines(report.rounds[-1])
+    last = report.rounds[-1]
+    yield from (round_line(last.round, note) for note in row_notes(last))
     answers = [each.answers for each in report.rounds if each.answers is not None]
     requested, labeled, declined = (
         sum(getattr(row, name) for row in answers) for name in ("wanted", "labeled", "declined")

@@ -48,15 +48,16 @@ from monitor.presentation.numbers import (
     interval_text,
     limits_text,
     minute_text,
+    plural,
     score_range_text,
     span_text,
 )
-from monitor.presentation.outcome import headline_metrics, window_text
+from monitor.presentation.outcome import headline_metrics, unit_text, window_text
 from monitor.presentation.parts.registry import VIEWS
 from monitor.presentation.restatements import restated_since_text, restated_text
 from monitor.presentation.running import crossed_text, running_lines
 from monitor.presentation.section import Section, SectionKind
-from monitor.presentation.status import proposal_cautions
+from monitor.presentation.status import note_text, proposal_cautions
 from monitor.presentation.table import Table
 
 OWN = ("round", "window")  # Basis and estimand of the estimates of a round alone
@@ -159,19 +160,19 @@ def head_lines(page: RoundPage) -> Iterator[str]:
     for reason, count in page.bad_rows.items():
         yield f"left out: {count} {reason}"
     for reason, count in page.notes.items():
-        yield f"note: {reason if count == 1 else f'{count} {reason}'}"
+        yield f"note: {note_text(reason, count)}"
 
 
-def size_lines(report: RoundReport) -> list[str]:
-    """State what the sizes are of, where they are not numbers of counted items."""
-    return [f"{count:,} {note}" for note, count in report.size_notes.items()]
+def row_notes(report: RoundReport) -> list[str]:
+    """State what is worth knowing of the rows, such as what sizes are of if not of items."""
+    return [note_text(note, count) for note, count in report.notes.items()]
 
 
 def facts(report: RoundReport) -> list[str]:
     """State what a round is of, what its intervals are, and how to find it again."""
     counted = (
-        f"predictions from {window_text(report)}: {report.size:,}, of them {report.flagged:,} "
-        f"flagged and {report.labeled:,} labeled"
+        f"{unit_text(report)} from {window_text(report)}: {report.size:,}, of them "
+        f"{report.flagged:,} flagged; {plural(report.labeled, 'label')}"
     )
     named = {
         "model": report.model,

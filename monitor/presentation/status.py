@@ -184,12 +184,13 @@ def row_lines(issues: Mapping[str, tuple[int, bool]]) -> list[str]:
     ['bad rows left out: 3 score NaN, 1 id missing', 'the table grew']
     """
     excluded = [f"{count} {what}" for what, (count, is_bad) in issues.items() if is_bad]
-    included = [
-        what if count == 1 else f"{count} {what}"
-        for what, (count, is_bad) in issues.items()
-        if not is_bad
-    ]
+    included = [note_text(what, count) for what, (count, is_bad) in issues.items() if not is_bad]
     return [f"bad rows left out: {', '.join(excluded)}", *included] if excluded else included
+
+
+def note_text(what: str, count: int) -> str:
+    """Write a note on rows, with how many there are where it is about several."""
+    return what if count == 1 else f"{count:,} {what}"
 
 
 def until_text(until: datetime | None) -> str:

@@ -32,6 +32,7 @@ from monitor.presentation.outcome import (
     meaning_sentences,
     method_sentences,
     to_do_sentences,
+    unit_text,
     verdict_sentence,
     window_text,
 )
@@ -42,7 +43,7 @@ from monitor.presentation.round_document import (
     limit_signs,
     next_round_section,
     round_sections,
-    size_lines,
+    row_notes,
 )
 from monitor.report.curve_figures import single_curves
 from monitor.report.figures import counts_svg, metric_svg, timeline_svg
@@ -67,10 +68,11 @@ def report_html(report: RoundReport) -> bytes:
         headline=headline_text(report.status, comparisons),
         colour=colour_status(report.status, comparisons),
         window=window_text(report),
+        unit=unit_text(report),
         due=minute_text(report.slot),
         verdict=verdict_sentence(report),
         to_do=to_do_sentences(report),
-        sizes=size_lines(report),
+        notes=row_notes(report),
         meaning=meaning_sentences(report),
         numbers=[_number(report, metric) for metric in WATCHED if report.estimates],
         restated=restated_lines(report.restated),

@@ -15,7 +15,7 @@ from monitor.presentation.round_document import (
     next_round_section,
     pooled_lines,
     round_sections,
-    size_lines,
+    row_notes,
 )
 from monitor.presentation.section import Section
 from monitor.presentation.table import Table
@@ -37,14 +37,15 @@ _MARKUP = re.compile(
 
 def describe(report: RoundReport, picture: str = "", links: str = "") -> str:
     """Write the whole description; ``picture`` and ``links`` are Markdown too."""
-    sections = round_sections(report)
+    sections, notes = round_sections(report), row_notes(report)
     parts = [
         escaped(verdict_sentence(report)),
         f"**What to do:** {escaped(' '.join(to_do_sentences(report)))}",
         *map(_sentence, restated_lines(report.restated)),
         *map(_alert, report.alerts),
         *(_section(section) for section in sections if section.kind in URGENT),
-        _sentence("; ".join([*facts(report), *size_lines(report), *pooled_lines(report)])),
+        " ".join(["**Notes:**", *map(_sentence, notes)]) if notes else "",
+        _sentence("; ".join([*facts(report), *pooled_lines(report)])),
         _section(next_round_section(report)),
         picture,
         *(_section(section) for section in sections if section.kind not in URGENT),

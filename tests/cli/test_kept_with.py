@@ -48,7 +48,7 @@ def test_recall_is_far_off_if_nobody_says_that_the_log_is_a_sample_and_check_ask
     _, rows = recall_of(guardrail)
 
     assert rows["window", "round"]["low"] > RECALL + 0.1
-    for text in (checked.out, guardrail.run("status").out):
+    for text in (checked.out, guardrail.run("status").out, guardrail.description()):
         assert "predictions are flagged (3" in text
         assert "give source.kept_with" in text
 

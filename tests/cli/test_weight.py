@@ -1,6 +1,7 @@
 """A monitor by amount: from `check` to what each reader is told of a closed round."""
 
 import json
+import re
 from datetime import timedelta
 
 import pytest
@@ -48,10 +49,15 @@ def test_metrics_are_of_amounts_and_every_reader_is_told(payments):
     for text in (
         json.dumps(page),
         payments.run("status").out,
+        payments.description(),
         (payments.folder / "period.html").read_text(),
         (payments.folder / "report.html").read_text(),
     ):
         assert "counted by amount (source.columns.weight)" in text
+    assert re.search(
+        r"Units of the amount of predictions from .* UTC: [\d,]+, of them [\d,]+ flagged; 560 ",
+        payments.description(),
+    )
     assert "closed, by amount" in payments.run("rounds").out
     assert [row["by_amount"] for row in payments.as_json("rounds")["rounds"]] == [True]
     assert "rounds by amount (source.columns.weight): all" in repr(history())

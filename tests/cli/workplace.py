@@ -25,6 +25,8 @@ import structlog
 import typer.main
 
 from monitor.cli import main
+from monitor.domain.report import RoundReport
+from monitor.tracking.describe import describe
 from monitor.wiring import build
 from tests.csv_files import write_rows
 from tests.engine import engine
@@ -244,6 +246,11 @@ class Workplace:
         structlog.reset_defaults()  # the log was bound to this standard error
         assert "Traceback" not in err.getvalue()
         return Ended(int(ended.value.code or 0), out.getvalue(), err.getvalue())
+
+    def description(self):
+        """Return the description that the run of the newest round has in MLflow."""
+        [*_, (payload,)] = self.query("select payload from reports order by round_id, version")
+        return describe(RoundReport.model_validate_json(payload))
 
     def assert_sizes_are_those_of_files(self):
         """Assert that the closed round has the strata that its predictions have in a file."""

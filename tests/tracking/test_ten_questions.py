@@ -18,7 +18,7 @@ ANSWERS = {
     "How sure is that?": (NOTE, r"ecall (is )?0\.\d+ \(0\.\d+ to 0\.\d+\)"),
     "What shall I do?": (NOTE, "If labels are wrong, correct them"),
     "What changed?": (NOTE, "the classifier or its input has changed"),
-    "How many labels is that from?": (NOTE, r"flagged and \d+ labeled"),
+    "How many labels is that from?": (NOTE, r"flagged; \d+ labels"),
     "Can I trust it?": (NOTE, "at most one false alarm in 52 rounds"),
     "What comes next?": (NOTE, "20 ends the alert"),
     "Did it fall at once or slowly?": (CHARTS, "Point, interval and limit"),

@@ -41,7 +41,6 @@ from monitor.domain.report import (
 )
 from monitor.domain.round import Round
 from monitor.domain.sample_settings import Sample
-from monitor.domain.sampled_log import SIZE_NOTES
 from monitor.domain.slots import slots_after
 from monitor.presentation import rounds
 from monitor.presentation.parts.registry import NO_PARTS
@@ -194,7 +193,7 @@ def _frame_fields(round_: Round, issues: Mapping[str, tuple[int, bool]]) -> dict
         "snapshot": round_.snapshot,
         "false_alarm_every": round_.settings.limits.false_alarm_every,
         "bad_rows": {reason: count for reason, (count, bad) in issues.items() if bad},
-        "size_notes": {each: issues[each][0] for each in SIZE_NOTES if each in issues},
+        "notes": {note: count for note, (count, bad) in issues.items() if not bad},
         "next_round": _next_round(round_),
     }
 
