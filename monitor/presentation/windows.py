@@ -10,7 +10,7 @@ from monitor.domain.model import Frame, UsualRate, Window
 from monitor.domain.registered import NamedVersion
 from monitor.domain.values import listed
 from monitor.fixed_text import significant_text
-from monitor.presentation.numbers import minute_text, percent_text, span_text
+from monitor.presentation.numbers import minute_text, percent_text, plural, span_text
 from monitor.presentation.rounds import run_command, show_command
 
 _MOST_LOST = 3  # counts that one sentence names
@@ -93,6 +93,16 @@ def library_sampling_sentence(variable: str, ratio: float) -> str:
     return (
         f"{variable} is {ratio:g}, so a tracing library here keeps a sample of the traces: if the "
         f"predictions come from them, give source.kept_with: {ratio:g}; else source.kept_with: 1"
+    )
+
+
+def missing_groups_sentence(column: str, missing: int, drawn: int) -> str:
+    """Report that the column of groups has no value in many items, as in older files."""
+    how_many = "any" if missing == drawn else f"{missing:,}"
+    return (
+        f"column {column!r} (source.columns.group) has no value in {how_many} of "
+        f"{plural(drawn, 'prediction')} that could be drawn: each of these is a group by itself, "
+        "so intervals of the rate and alarms take them as independent"
     )
 
 

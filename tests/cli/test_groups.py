@@ -7,6 +7,7 @@ import pytest
 
 from monitor.domain.errors import SourceRefused
 from monitor.rounds import versions
+from tests.cli.workplace import COLUMN as TRUTH
 
 SHOWN = "show: [subject]"
 IN_GROUPS = (SHOWN, f"{SHOWN}, group: team")
@@ -222,3 +223,15 @@ def test_a_round_tells_if_large_groups_are_better_than_small_ones(bare, of_small
 
     told = "flagged items of large groups (source.columns.group) are positive more often"
     assert (told in bare.run("show", 1).out) == is_noted
+
+
+def test_a_round_of_older_files_without_the_column_says_so_wherever_its_numbers_are(bare):
+    old_and_new = ("path: predictions.parquet\n", "path: predictions-*.parquet\n")
+    bare.predictions("predictions-old.parquet")
+    bare.predictions("predictions-new.parquet", rows=1, days=0, mail_id="'new'", team="'team 1'")
+    bare.config(TRUTH.replace("predictions", "predictions-*"), path=old_and_new, group=IN_GROUPS)
+
+    bare.run("run-once")
+
+    for text in (bare.run("status").out, bare.run("show", 1).out, bare.description()):
+        assert f"{COLUMN[1:]} has no value in any of 200 predictions" in text

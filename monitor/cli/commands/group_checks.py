@@ -12,8 +12,8 @@ from monitor.domain.shown import Shown
 from monitor.domain.values import listed
 from monitor.presentation.numbers import plural
 from monitor.presentation.parts.runs import groups_question
+from monitor.rounds.sampling.plausibility import missing_groups
 
-_MOST_WITHOUT = 0.05  # of the items
 _LEAST_GROUPS = 10  # of a class; with fewer, 95 % of Student's t is far from 95 % of the normal
 _MOST_OF_ONE = 0.25  # of the items of a class, where there are groups enough
 _MOST_ALONE = 0.5  # of the ids
@@ -32,12 +32,7 @@ def group_warnings(frame: Frame) -> Iterator[str]:
         return
     named = Counter(group for group in groups if group is not None)
     drawn = f"{plural(len(groups), 'prediction')} that could be drawn"
-    if not named:
-        yield f"{column} has no value in any of {drawn}: each is a group by itself"
-        return
-    missing = len(groups) - named.total()
-    if missing > _MOST_WITHOUT * len(groups):
-        yield f"{column} has no value in {missing} of {drawn}: each of these is a group by itself"
+    yield from missing_groups(frame)
     if len(named) == len(groups) >= _COMPARED:
         yield (
             f"{column} has another value in each of {drawn}, as an id has: it changes nothing; "

@@ -36,7 +36,7 @@ from monitor.rounds.sampling.plan import (
     rates_before,
     reference_of,
 )
-from monitor.rounds.sampling.plausibility import Concern
+from monitor.rounds.sampling.plausibility import Concern, missing_groups
 from monitor.rounds.sampling.round_sample import choose_items
 from monitor.rounds.sampling.sampled_logs import sampling_questions
 from monitor.rounds.sampling.window_check import DrawTrial, WindowCheck, best_trial
@@ -135,6 +135,7 @@ def _write_sample(
     sample = choose_items(round_, frame, plan)
     notes += large_item_sentences(frame, sample.sizes)
     notes += sampling_questions(frame, settings, os.environ)
+    notes += missing_groups(frame)
     out = sample.items
     # Before the transaction: a source that takes minutes must not hold the store's write lock.
     with outside("show"):

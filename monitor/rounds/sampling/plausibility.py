@@ -32,6 +32,8 @@ RELEASE_LEVEL = 1e-6
 FEWEST_RELEASED = 30
 """Items let through from which on the interval of precision is useful: within 18 points or so."""
 
+_MOST_WITHOUT_GROUP = 0.05  # of the items
+
 RELEASED, FEW_RELEASED, AMOUNT = "released", "few_released", "amount"
 FLAGGED, THRESHOLD, SCORES, LATE = "flagged", "threshold", "scores", "late_rows"
 
@@ -125,6 +127,15 @@ def release_concerns(frame: Frame) -> list[Concern]:
             Concern(FEW_RELEASED, windows.few_released_sentence(usable, released, size))
         )
     return concerns
+
+
+def missing_groups(frame: Frame) -> list[str]:
+    """Report that many items have no value in the column of groups."""
+    groups = [candidate.group for part in frame.strata for candidate in part.candidates]
+    missing = groups.count(None)
+    if frame.group_column is None or missing <= _MOST_WITHOUT_GROUP * len(groups):
+        return []
+    return [windows.missing_groups_sentence(frame.group_column, missing, len(groups))]
 
 
 def amount_concerns(frame: Frame, usual: Sequence[float]) -> list[Concern]:
