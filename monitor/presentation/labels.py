@@ -25,14 +25,6 @@ def same_person_reason(annotator: str) -> str:
     )
 
 
-def half_labeled_sentence(answered: int, planned: int, end: datetime) -> str:
-    """State that a round waits for the labeler of its flagged items, and until when."""
-    return (
-        f"{answered} of {planned} items have a label, none of them flagged: is the labeler of "
-        f"flagged items running? The round waits until {minute_text(end)} UTC, then it is abandoned"
-    )
-
-
 def unreached_sentence(
     *, flagged: tuple[int, int], passed: int, windows: int, expected: float
 ) -> str:
@@ -143,14 +135,6 @@ def unclear_sentence(items: int) -> str:
     )
 
 
-def counted_before_sentence(labeler: str) -> str:
-    """State that a round is to be counted whole by a labeler that cannot."""
-    return (
-        f"the round was opened to count the labels of a column, and {labeler} reads none; set "
-        "labeling back to kind column until it is drawn"
-    )
-
-
 def scaled_sentence(number: int, changed: int, items: int) -> str:
     """State that few predictions of a window changed after the draw of its round."""
     return (
@@ -158,19 +142,6 @@ def scaled_sentence(number: int, changed: int, items: int) -> str:
         "or went since it was drawn; its new labels are scaled to those drawn, and not taken where "
         "more than bad_rows_max changed"
     )
-
-
-def changed_since_draw_sentence(changed: int, items: int) -> str:
-    """State that too many predictions of a window changed after the draw of its round."""
-    return (
-        f"{changed:,} of its {items:,} predictions came or went since the draw, more than "
-        "bad_rows_max allows; were they deleted or written again?"
-    )
-
-
-def without_segment_sentence(column: str) -> str:
-    """State that predictions are read without a segment column of a round."""
-    return f"its predictions are counted by the segment column {column!r}, which is not read now"
 
 
 def stale_count_sentence(answered: int, why: str | None) -> str:

@@ -30,11 +30,6 @@ def restated_lines(rows: Sequence[RestatedRow]) -> list[str]:
     return lines
 
 
-def restated_since_text(version: int, newest: int) -> str:
-    """Describe at an earlier version that a later one was restated."""
-    return f"restated since: version {newest} is the newest, this is version {version} as it was"
-
-
 def not_an_annotator_text(monitor: str, name: str, existing: Collection[str]) -> str:
     """Return the sentence that no annotator has this name, and which names there are."""
     names = [repr(one) for one in sorted(existing)]

@@ -54,7 +54,7 @@ from monitor.presentation.numbers import (
 )
 from monitor.presentation.outcome import headline_metrics, unit_text, window_text
 from monitor.presentation.parts.registry import VIEWS
-from monitor.presentation.restatements import restated_since_text, restated_text
+from monitor.presentation.restatements import restated_text
 from monitor.presentation.running import crossed_text, running_lines
 from monitor.presentation.section import Section, SectionKind
 from monitor.presentation.status import note_text, proposal_cautions
@@ -154,7 +154,10 @@ def head_lines(page: RoundPage) -> Iterator[str]:
         yield f"version {page.version} of {round_.estimated_version}{by}"
     yield from map(restated_text, page.restated)
     if page.restated_since:
-        yield restated_since_text(page.version, round_.estimated_version)
+        yield (
+            f"restated since: version {round_.estimated_version} is the newest, this is version "
+            f"{page.version} as it was"
+        )
     if round_.reason:
         yield f"reason: {round_.reason}"
     for reason, count in page.bad_rows.items():

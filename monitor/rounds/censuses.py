@@ -23,12 +23,9 @@ from monitor.domain.model import Frame, Refusal
 from monitor.domain.ports import Labeler, ReadsTruth, at_snapshot
 from monitor.domain.round import Round
 from monitor.presentation.labels import (
-    changed_since_draw_sentence,
-    counted_before_sentence,
     lost_rows_sentence,
     scaled_sentence,
     stale_count_sentence,
-    without_segment_sentence,
 )
 from monitor.presentation.windows import changed_sentence
 from monitor.rounds.context import MonitorContext
@@ -79,7 +76,11 @@ def first_censuses(
         if not flags or one.part in result:
             continue
         if not isinstance(one.labeler, ReadsTruth):
-            raise LabelsRefused(counted_before_sentence(one.labeler.name))
+            message = (
+                f"the round was opened to count the labels of a column, and {one.labeler.name} "
+                "reads none; set labeling back to kind column until it is drawn"
+            )
+            raise LabelsRefused(message)
         source = at_snapshot(context.source, frame.snapshot)
         with outside("collect"):
             census = one.labeler.census(source, round_.window, strata, flags)
@@ -196,9 +197,17 @@ def _recount(context: MonitorContext, round_: Round, labeler: ReadsTruth, before
     sizes: Mapping[str, int] = {cell.stratum: before.size(cell) for cell in before.strata}
     drift, items = census.drift(sizes), sum(sizes.values())
     if drift > round_.settings.bad_rows_max * items:
-        raise SourceRefused(changed_since_draw_sentence(drift, items), is_public=True)
+        message = (
+            f"{drift:,} of its {items:,} predictions came or went since the draw, more than "
+            "bad_rows_max allows; were they deleted or written again?"
+        )
+        raise SourceRefused(message, is_public=True)
     if lost := before.segments - census.segments:
-        raise SourceRefused(without_segment_sentence(min(lost)), is_public=True)
+        message = (
+            f"its predictions are counted by the segment column {min(lost)!r}, which is not read "
+            "now"
+        )
+        raise SourceRefused(message, is_public=True)
     if not drift:
         return census.fitted(before)
     sentence = scaled_sentence(round_.number, drift, items)

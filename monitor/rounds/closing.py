@@ -22,6 +22,7 @@ from monitor.domain.state import RoundState
 from monitor.domain.time_limit import T
 from monitor.presentation import labels as label_texts
 from monitor.presentation.moves import LIMITS_OF_TODAY, closed_reason, unlabeled_reason
+from monitor.presentation.numbers import minute_text
 from monitor.rounds import versions
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation.tally import classes_without_label
@@ -163,7 +164,12 @@ def _refuse_half_labeled(round_: Round, now: datetime, answered: int, planned: i
     several = len(parts_of(round_.settings.labeling)) > 1
     end = (round_.deadline or now) + round_.settings.late_labels
     if several and answered and now < end:
-        raise LabelsRefused(label_texts.half_labeled_sentence(answered, planned, end))
+        message = (
+            f"{answered} of {planned} items have a label, none of them flagged: is the labeler of "
+            f"flagged items running? The round waits until {minute_text(end)} UTC, then it is "
+            "abandoned"
+        )
+        raise LabelsRefused(message)
 
 
 def _freeze(
