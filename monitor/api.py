@@ -430,8 +430,6 @@ def plan(
     precision_margin: float | None = None,
     recall_margin: float | None = None,
     labels: int | None = None,
-    flagged_cost: float | None = None,
-    passed_cost: float | None = None,
     judge_tpr: float | None = None,
     judge_fpr: float | None = None,
     judge_pilot: pd.DataFrame | Path | str | None = None,
@@ -445,9 +443,8 @@ def plan(
     ----------
     monitor, config
         Which monitor of which config; the only one there is if not named.
-    precision, recall, flagged_rate, size, flagged_cost, passed_cost
-        Assumed values in place of a monitor; of a window of 100,000 items and labels that cost 1,
-        unless given.
+    precision, recall, flagged_rate, size
+        Assumed values in place of a monitor; of a window of 100,000 items, unless given.
     margin, precision_margin, recall_margin
         Half-width wanted of both intervals, or of one of them.
     labels
@@ -487,25 +484,24 @@ def plan(
     from monitor.rounds.forecast.plan_window import forecast_monitor
 
     assumed = {"precision": precision, "recall": recall, "flagged_rate": flagged_rate}
-    costs = {"flagged_cost": flagged_cost, "passed_cost": passed_cost}
     halves = {
         "precision": margin if precision_margin is None else precision_margin,
         "recall": margin if recall_margin is None else recall_margin,
     }
     margins = {f"{name}_margin": half for name, half in halves.items()}
-    _refuse_text({**assumed, **margins, **costs, "judge_tpr": judge_tpr, "judge_fpr": judge_fpr})
+    _refuse_text({**assumed, **margins, "judge_tpr": judge_tpr, "judge_fpr": judge_fpr})
     judge = _assumed_judge(judge_tpr, judge_fpr, judge_pilot)
     _refuse_few(labels=labels, size=size)
-    requested, prices = _present(halves), _present(costs)
+    requested = _present(halves)
     try:
         if provided := _present(assumed):
             _refuse_half(monitor, assumed)
             items = SIZE if size is None else size
-            return LabelPlan(_of_values({**provided, **prices}, items, requested, labels, judge))
-        if extra := [*(["size"] if size is not None else []), *prices]:
+            return LabelPlan(_of_values(provided, items, requested, labels, judge))
+        if size is not None:
             message = (
-                f"{' and '.join(extra)} belongs to assumed values, and a monitor has its own; give "
-                "precision, recall and flagged_rate too, or omit it"
+                "size belongs to assumed values, and a monitor has its own; give precision, recall "
+                "and flagged_rate too, or omit it"
             )
             raise InputRefused(message)
         with opened(config) as application:

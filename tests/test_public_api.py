@@ -57,19 +57,20 @@ def test_what_the_functions_raise_is_caught_by_a_public_name(tmp_path, monkeypat
 
 
 def looked_at(result):
-    """Check that a result reads as text and in a notebook, and converts; returns its picture."""
+    """Check that a result reads as text and in a notebook, and converts."""
     assert repr(result) == str(result)
     assert "<table>" in result._repr_html_()
     assert isinstance(result.to_frame(), pd.DataFrame)
     assert json.loads(json.dumps(result.to_dict())).keys() == dict(result).keys()
-    return looking.at(result.plot()._repr_svg_().encode())
 
 
 def test_every_result_reads_as_the_command_and_converts(place):
     words = [w for name, n in MATRIX.items() for w in (f"--{name.replace('_', '-')}", n)]
     found = monitor.estimate(**MATRIX)
 
-    assert looked_at(found).title == "Rates of the classifier, 95% intervals"
+    looked_at(found)
+    picture = looking.at(found.plot()._repr_svg_().encode())
+    assert picture.title == "Rates of the classifier, 95% intervals"
     assert repr(found) + "\n" == place.run("estimate", *words).out
     assert found.to_dict() == place.as_json("estimate", *words)
     assert found.estimate("recall")["point"] == pytest.approx(0.561, abs=0.001)
@@ -81,6 +82,7 @@ def test_every_result_reads_as_the_command_and_converts(place):
 
     compared = monitor.compare(1, threshold=0.7)
     looked_at(compared)
+    assert compared.plot().svg
     assert repr(compared) + "\n" == place.run("compare", 1, "--threshold", 0.7).out
     assert set(compared.to_frame()["of"]) == {"as it is", "threshold 0.7", "difference"}
 

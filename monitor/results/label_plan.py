@@ -5,20 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from monitor.domain.errors import InputRefused
-from monitor.drawing import legend
-from monitor.drawing.legend import Key
-from monitor.drawing.panel import Box, Panel
-from monitor.drawing.scales import Linear, Log
-from monitor.drawing.svg import QUIET, picture, text_at
 from monitor.presentation.forecasts import one_more_text, plausible_text, unanswered_text
 from monitor.presentation.numbers import capital
 from monitor.presentation.reasons import plan_note
 from monitor.presentation.table import Table
-from monitor.results.result import Picture, Result
-from monitor.stats.design.allocation import allocate
+from monitor.results.result import Result
 from monitor.stats.design.notes import BudgetShort
-from monitor.stats.design.planning import LabelsNeeded, WidthCurve, width_curve
+from monitor.stats.design.planning import LabelsNeeded
 from monitor.stats.detection.power import DROP, PROBABILITY, WITHIN, AlertPower
 
 if TYPE_CHECKING:
@@ -34,61 +27,6 @@ _UNTESTED = {
     "scores": "the scores are probabilities",
     "history": "scores say as much as in the last history",
 }
-
-
-# Okabe and Ito's colours, told apart by the colour-blind; the lines differ as well
-COLOURS = {"precision": "#0072B2", "recall": "#D55E00"}
-TALLEST = 4  # times the narrowest width of the wider metric; beyond, it says only "too wide"
-_SIZE = (540.0, 347.0)  # points
-_BOX = Box(52, 46, 476, 252)
-_DASHED = "6.5 3"
-
-
-def widths_svg(forecast: PlanForecast) -> bytes:
-    """Draw the widths with the plan's strata and, dashed, without bands.
-
-    Raises `ValueError` if a class has no items or no labels, or nothing is known of the rates.
-    """
-    prospect, labels = forecast.planned.prospect, forecast.outlook.plan.labels
-    if not forecast.outlook.plan.margins:
-        message = "nothing is known of the rates, so no width can be computed"
-        raise ValueError(message)
-    curve = width_curve(prospect, labels)
-    panel = _panel(curve)
-    keys = _draw(panel, curve, None, "")
-    if len(labels) > len(prospect.without_bands.size):
-        pooled = prospect.without_bands
-        plain = width_curve(pooled, allocate(pooled, max_labels=curve.labels).labels)
-        keys += _draw(panel, plain, _DASHED, " without bands")
-    panel.up(curve.best, QUIET, 1)
-    panel.axes()
-    panel.names(
-        "over-sampling of flagged items, s (1: a plain random sample)",
-        "width of the 95 % interval",
-    )
-    best, top = panel.above(curve.best)
-    answer, title = f"the plan: s = {curve.best:.3g}", f"{curve.labels:,} labels"
-    shapes = [
-        *panel.shapes(),
-        *legend.row(keys, (8, 34)),
-        text_at((best + 5, top + 12), answer, 9),
-        text_at((8, 17), title, 11, bold=True),
-    ]
-    return picture(_SIZE, f"Interval widths with {title}", answer, shapes)
-
-
-def _panel(curve: WidthCurve) -> Panel:
-    least = max(2 * float(half.min()) for half in curve.half_widths.values())
-    across = Log(float(curve.ratio[0]), float(curve.ratio[-1]))
-    panel = Panel(_BOX, across, Linear(0, min(1.0, TALLEST * least)))
-    panel.grid()
-    return panel
-
-
-def _draw(panel: Panel, curve: WidthCurve, dash: str | None, more: str) -> list[Key]:
-    for name, half in curve.half_widths.items():
-        panel.curve(curve.ratio.tolist(), (2 * half).tolist(), COLOURS[name], dash=dash)
-    return [Key("line", COLOURS[name], f"{name}{more}", dash) for name in curve.half_widths]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -117,18 +55,6 @@ class LabelPlan(Result):
         import pandas as pd  # noqa: PLC0415 - a second that only tables need
 
         return pd.DataFrame(self.to_dict()["strata"])
-
-    def plot(self) -> Picture:
-        """Draw the width of both intervals against the over-sampling of flagged items.
-
-        Raises `InputRefused` if a class has no items or no labels, or nothing is known of the
-        rates.
-        """
-        try:
-            return Picture(widths_svg(self.forecast))
-        except ValueError as error:
-            message = f"there is nothing to plot: {error}"
-            raise InputRefused(message) from error
 
 
 def _shares(forecast: PlanForecast) -> Iterator[str]:

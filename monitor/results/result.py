@@ -74,7 +74,7 @@ class Picture:
 
 
 class Result(Mapping[str, Any], ABC):
-    """What a function of `monitor` found, as text, values, a table or a picture.
+    """What a function of `monitor` found, as text, values or a table.
 
     It is a mapping of its values: ``result["labels"]`` is ``result.to_dict()["labels"]``.
     """
@@ -90,13 +90,6 @@ class Result(Mapping[str, Any], ABC):
     @abstractmethod
     def to_frame(self) -> pd.DataFrame:
         """Return the main table."""
-
-    @abstractmethod
-    def plot(self) -> Picture:
-        """Draw the result as an SVG picture.
-
-        Raises `InputRefused` if there is nothing to draw, with the reason.
-        """
 
     def __getitem__(self, key: str) -> Any:
         return self.to_dict()[key]

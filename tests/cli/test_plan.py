@@ -6,9 +6,9 @@ import pytest
 
 import monitor
 from tests.cli.workplace import COLUMN, PEOPLE
-from tests.drawing import looking
 
 ASSUMED = "plan --precision .79 --recall .67 --flagged-rate .044 --size 1000000"
+CLASSES = ("flagged", "passed")
 BANDS = ("max_labels: 40, bands: {flagged: 1, passed: 1}", "max_labels: 200")
 
 
@@ -49,14 +49,19 @@ def test_the_notebook_says_what_the_command_says(bare):
     assert [each["metric"] for each in found["alerts"]] == ["precision", "recall"]
 
 
-def test_dear_labels_move_the_plan_and_their_cost_is_told(bare):
-    alike, dear = (bare.as_json(*ASSUMED.split(), "--passed-cost", cost) for cost in (1, 4))
+def test_dear_labels_move_the_plan_and_their_cost_is_told(place):
+    place.config(PEOPLE, reference=REFERENCE, bands=BANDS)
+    alike = place.as_json("plan", "--margin", ".1")
+    place.config(PEOPLE, reference=REFERENCE, dear=(BANDS[0], "max_labels: 200, cost: {passed: 4}"))
+    dear, shown = place.as_json("plan", "--margin", ".1"), place.run("plan", "--margin", ".1").lines
 
-    shown = bare.run(*ASSUMED.split(), "--passed-cost", 4).lines
-    flagged = [found["strata"][0]["labels"] for found in (alike, dear)]
-    assert alike["cost"] == alike["labels"]
-    assert dear["cost"] == flagged[1] + 4 * dear["strata"][1]["labels"]
-    assert flagged[1] > 1.5 * flagged[0]
+    labels = [
+        [sum(s["labels"] for s in found["strata"] if s["stratum"].startswith(of)) for of in CLASSES]
+        for found in (alike, dear)
+    ]
+    assert alike["cost"] == alike["labels"] == sum(labels[0])
+    assert dear["cost"] == labels[1][0] + 4 * labels[1][1]
+    assert labels[1][0] > labels[0][0]
     assert any("(cost " in line for line in shown)
     assert any(line.split() == ["labels", "precision", "recall", "cost"] for line in shown)
 
@@ -152,10 +157,8 @@ def test_with_nothing_known_half_of_the_labels_go_to_each_class(place):
     place.config(PEOPLE)
 
     found = place.as_json("plan")
-    shown, plotted = place.run("plan").lines, place.run("plan", "--plot", "widths.svg")
+    shown = place.run("plan").lines
 
-    assert plotted.code == 65
-    assert "there is nothing to plot: nothing is known of the rates" in plotted.err
     assert found["basis"].startswith("nothing")
     assert [each["labels"] for each in found["strata"]] == [20, 20]
     assert found["margins"] == {}
@@ -164,25 +167,13 @@ def test_with_nothing_known_half_of_the_labels_go_to_each_class(place):
     assert any("no margin can be predicted" in line for line in shown)
 
 
-def test_the_figure_is_written_and_named(bare):
-    done = bare.run(*ASSUMED.split(), "--plot", "widths.svg")
-
-    picture = looking.at((bare.folder / "widths.svg").read_bytes())
-    assert done.lines[-1] == "wrote widths.svg"
-    assert {"precision", "recall", "width of the 95 % interval"} <= set(picture.texts)
-    assert any(words.startswith("the plan: s = ") for words in picture.texts)
-    assert len(picture.curves()) == 2
-
-
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
         ("plan --precision .8", 65, "precision is not enough to plan from; give recall and "),
         (f"{ASSUMED} --margin 5", 65, "between 0 and 1; got precision=5.0"),
-        (f"{ASSUMED} --plot widths.png", 2, "widths.png is no SVG file; end its name with .svg"),
         ("plan --precision 2 --recall .6 --flagged-rate .1", 65, "precision must lie strictly"),
         (ASSUMED.replace("plan", "plan mail"), 65, "plan either for the monitor mail or for"),
-        (f"{ASSUMED} --passed-cost 0", 65, "cost must be one positive number"),
         ("plan", 78, "config.yaml"),
     ],
 )

@@ -54,12 +54,6 @@ def plan(
     precision_margin: Annotated[float | None, option("SHARE", "Half-width for precision.")] = None,
     recall_margin: Annotated[float | None, option("SHARE", "Half-width for recall.")] = None,
     labels: Annotated[int | None, option("COUNT", "Number of labels available.", min=2)] = None,
-    flagged_cost: Annotated[
-        float | None, option("COST", "Cost of labeling a flagged item. Default: 1.")
-    ] = None,
-    passed_cost: Annotated[
-        float | None, option("COST", "Cost of labeling a passed item. Default: 1.")
-    ] = None,
     judge_tpr: Annotated[
         float | None,
         option("SHARE", "Share of positives with the verdict yes of an assumed judge."),
@@ -74,9 +68,6 @@ def plan(
             "Use a file instead, with the columns verdict, label and, if known, predicted.",
         ),
     ] = None,
-    plot: Annotated[
-        Path | None, option("FILE", "Write an SVG chart of the widths to this file.")
-    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Print how many labels a round needs, and the margins they give.
@@ -87,9 +78,6 @@ def plan(
     """
     import monitor as functions
 
-    if plot is not None and plot.suffix.lower() != ".svg":
-        message = f"{plot} is no SVG file; end its name with .svg"
-        raise typer.BadParameter(message, param_hint="--plot")
     result = functions.plan(
         monitor,
         config=config,
@@ -101,14 +89,11 @@ def plan(
         precision_margin=precision_margin,
         recall_margin=recall_margin,
         labels=labels,
-        flagged_cost=flagged_cost,
-        passed_cost=passed_cost,
         judge_tpr=judge_tpr,
         judge_fpr=judge_fpr,
         judge_pilot=judge_pilot,
     )
-    wrote = [] if plot is None else ["", f"wrote {result.plot().save(plot)}"]
-    echo_answer(result, [*result.document(), *wrote], json=json)
+    echo_answer(result, result.document(), json=json)
 
 
 def simulate(

@@ -2,8 +2,6 @@ r"""What labels buy, both ways: from margins to labels, and from a number of lab
 
 ``plan_options`` sets the plan of a ``Prospect`` beside the same window without bands (two strata,
 Shang et al. 2023) and beside a plain random sample, and says what the alerts would find.
-``width_curve`` is Figure 1 of Shang et al. for any strata: interval width against the
-over-sampling ratio :math:`s = (n_+/n_-)/k`, :math:`k = N_+/N_-`.
 """
 
 from __future__ import annotations
@@ -18,13 +16,11 @@ from scipy import special
 from monitor.stats.core.levels import LEVEL, normal_quantile
 from monitor.stats.design.allocation import Allocation, allocate, assured_by
 from monitor.stats.design.assurance import ASSURANCE, FutureWidths, cell_half_widths
-from monitor.stats.design.neyman import AllocationProblem, coefficients_of
+from monitor.stats.design.neyman import AllocationProblem
 from monitor.stats.design.prior import PriorRates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import ArrayLike
 
     from monitor.stats.core.arrays import Floats, Ints
     from monitor.stats.design.prospect import Prospect
@@ -33,8 +29,6 @@ if TYPE_CHECKING:
 MARGINS = (0.10, 0.05, 0.03)
 """Margins that a prospect is always asked for."""
 _OUT_OF_REACH = 1e4
-
-CURVE_POINTS = 81  # enough for a smooth line in a figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,55 +164,6 @@ def _bought(prospect: Prospect, plan: Allocation) -> MarginsBought:
     pooled = prospect.without_bands
     two_strata = allocate(pooled, max_labels=plan.total - pooled.free_labels).margins
     return MarginsBought(plan.total, plan.cost, plan.margins, two_strata)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WidthCurve:
-    """Half-widths against the over-sampling ratio s, rising, all at one number of labels.
-
-    1 is a plain random sample, ``best`` the plan's. Shape ``(S,)`` each.
-    """
-
-    ratio: Floats
-    half_widths: Mapping[str, Floats]
-    best: float
-    labels: int
-
-
-def width_curve(prospect: Prospect, labels: ArrayLike) -> WidthCurve:
-    """Half-widths when a plan's labels are split otherwise between flagged and passed.
-
-    Within each class the ``labels``, ``(H,)``, keep the plan's proportions. The window is taken as
-    so large that no stratum is labeled whole. A ValueError if a class has no items or no labels.
-    """
-    plan, up = np.asarray(labels, dtype=np.float64), prospect.is_flagged
-    sums = [float(part[of].sum()) for part in (plan, prospect.size) for of in (up, ~up)]
-    if min(sums) == 0:
-        message = "a width curve needs items and labels in both classes"
-        raise ValueError(message)
-    flagged, passed, k = sums[0], sums[1], sums[2] / sums[3]
-    ratio = np.geomspace(0.2, 5 / k, CURVE_POINTS)  # from mostly passed to mostly flagged
-    share = k * ratio / (1 + k * ratio)
-    within = np.where(up, plan / flagged, plan / passed)
-    split = np.where(up, share[:, np.newaxis], 1 - share[:, np.newaxis])
-    drawn = (flagged + passed) * split * within
-    z = normal_quantile(LEVEL)
-    coefficients, _ = coefficients_of(prospect.size, up, prospect.prior_rates)
-    return WidthCurve(
-        ratio=ratio,
-        half_widths={
-            name: np.minimum(1.0, z * np.sqrt(_variance(c, drawn)))
-            for name, c in coefficients.items()
-        },
-        best=flagged / passed / k,
-        labels=int(flagged + passed),
-    )
-
-
-def _variance(c: Floats, labels: Floats) -> Floats:
-    used = c > 0
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.sum(c[used] / labels[:, used], axis=1))
 
 
 def random_sampling_labels(

@@ -9,7 +9,7 @@ from scipy import special
 from monitor.stats.core.metrics import metric
 from monitor.stats.design.allocation import allocate, assured_by
 from monitor.stats.design.assurance import ASSURANCE
-from monitor.stats.design.planning import plan_options, width_curve, with_one_more
+from monitor.stats.design.planning import plan_options, with_one_more
 from monitor.stats.design.prior import JointLogits, PriorRates
 from monitor.stats.design.prospect import Prospect
 from monitor.stats.detection.half_space import Limit
@@ -47,24 +47,6 @@ def test_assumed_values_give_the_published_false_omission_rate(name):
 
     assert prospect.prior_rates.rate == pytest.approx([case["precision"], case["pi0"]], rel=1e-6)
     assert prospect.expected["recall"] == pytest.approx(case["recall"], rel=1e-6)
-
-
-def test_the_curve_is_lowest_for_recall_at_the_published_ratio():
-    case = TABLE_4["phi1"]  # Shang et al. 2023, Theorem 1
-    prospect = Prospect.of(
-        [round(case["k"] * 10**9), 10**9],
-        [True, False],
-        PriorRates.of_rates([case["precision"], case["pi0"]]),
-    )
-
-    curve = width_curve(prospect, [307, 4410])
-
-    step = float(np.log(curve.ratio[1] / curve.ratio[0]))
-    lowest = curve.ratio[curve.half_widths["recall"].argmin()]
-    assert abs(np.log(lowest / case["s"])) <= step
-    assert curve.best == pytest.approx(case["s"], rel=0.01)
-    assert curve.half_widths["recall"].min() == pytest.approx(0.05, rel=1e-3)
-    assert curve.labels == 4717
 
 
 def test_pooling_keeps_the_rate_and_the_variance_of_a_class():
@@ -161,12 +143,6 @@ def test_a_metric_that_cannot_fall_ten_points_has_no_delay():
 def test_impossible_assumptions_are_refused_with_the_way_out(changed, message):
     with pytest.raises(ValueError, match=message):
         assumed(**changed)
-
-
-@pytest.mark.parametrize("labels", [[0, 900], [900, 0]])
-def test_a_curve_needs_labels_in_both_classes(labels):
-    with pytest.raises(ValueError, match="needs items and labels in both classes"):
-        width_curve(assumed(), labels)
 
 
 def test_raw_scores_that_claim_a_probability_of_eight_tenths_may_have_none():
