@@ -136,7 +136,7 @@ def _copy(database: Database, closed: Round, count: int, since: datetime) -> Non
 
 def _copy_page(connection: Connection, source: Round, copy: int, later: timedelta) -> None:
     """Copy what the labeling page has of a round."""
-    name = literal(round_name(source.monitor, source.slot + later, 1))
+    name = literal(round_name(source.monitor, source.slot + later))
     mark = literal(f"{copy}x")
     changed: dict[str, Any] = {"name": name, "round_name": name}
     changed |= {"key": mark + page_tasks.c.key, "task_key": mark + page_answers.c.task_key}

@@ -111,11 +111,10 @@ class Round:
 
     @property
     def name(self) -> str:
-        """Name for files and for people: monitor and slot, and which time it is done again."""
-        return round_name(self.monitor, self.slot, self.first_version)
+        """Name for files and for people: monitor and slot."""
+        return round_name(self.monitor, self.slot)
 
 
-def round_name(monitor: str, slot: datetime, first_version: int) -> str:
+def round_name(monitor: str, slot: datetime) -> str:
     """Make the name of a round, see `Round.name`."""
-    repeated = "" if first_version == 1 else f"-v{first_version}"
-    return f"{monitor}-{slot:%Y-%m-%dT%H%M}{repeated}"
+    return f"{monitor}-{slot:%Y-%m-%dT%H%M}"

@@ -22,7 +22,7 @@ MOVES: dict[RoundState, frozenset[RoundState]] = {
     RoundState.LABELING: frozenset({RoundState.CLOSED, RoundState.ABANDONED}),
     RoundState.CLOSED: frozenset(),
     RoundState.SKIPPED: frozenset({RoundState.OPEN}),  # a backfill may fill a recorded skip
-    RoundState.ABANDONED: frozenset({RoundState.OPEN}),  # done again while nobody labeled it
+    RoundState.ABANDONED: frozenset({RoundState.OPEN}),  # by hand, unless it was drawn
 }
 
 ENDED = frozenset({RoundState.CLOSED, RoundState.SKIPPED, RoundState.ABANDONED})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from monitor.domain.state import RoundState
 from monitor.presentation.numbers import minute_text
 
 DUE = "due"
@@ -120,14 +119,3 @@ def behind_text(version: int) -> str:
 def forgotten_item_reason(item_id: str) -> str:
     """Return the sentence that what people were shown of an item is gone from the store."""
     return f"what people were shown of item {item_id!r} was deleted on request"
-
-
-def stays_text(state: RoundState, *, answers: int) -> str:
-    """Return the end of a slot's line: why its round is not done again."""
-    if not answers:
-        return f"is {state}; it stays as it is"
-    items = "1 item has" if answers == 1 else f"{answers} items have"
-    return (
-        f"was {state}, and {items} an answer that was taken; it stays as it is, since a new "
-        "draw would discard the answers"
-    )

@@ -10,7 +10,6 @@ from monitor.domain.page_answer import ClassChosen
 from monitor.domain.settings import Schedule
 from monitor.labeling.column import ColumnSettings
 from monitor.rounds.labels.collect import forget_item
-from monitor.rounds.opening.due import redo_abandoned
 from monitor.service.pages.labeling.outcome import AnswerOutcome
 from monitor.storage import schema
 from monitor.storage.database import Database
@@ -240,22 +239,6 @@ def test_an_item_that_is_forgotten_shows_as_long_as_one_round_may_show_it(opened
     block.run()
     assert item not in shown(block)
     assert len(shown(block)) == len(set(block.items.values())) - 1
-
-
-def test_a_round_that_is_done_again_shows_its_items_again(block):
-    block.run("travel", number=1)
-    block.now = MONDAY + DEADLINE
-    block.run("travel")
-    assert shown(block) == set()
-
-    redo_abandoned(block["travel"].context, MONDAY, block["travel"].settings, "asked for")
-    block.run("travel")
-    block.answer()
-    block.run("travel")
-
-    assert shown(block) == block.drawn("travel")
-    assert block.labels("travel") == block.wanted("travel")
-    assert str(block["travel"].round(1).state) == "closed"
 
 
 def test_a_round_of_other_classes_asks_for_itself(database, tmp_path):

@@ -42,7 +42,7 @@ def run_once(
     monitor: MonitorOption = None,
     slot: Annotated[
         str | None,
-        option("TIME", "Run the round of this slot: due, skipped, or abandoned without any label."),
+        option("TIME", "Run the round of this slot: due, skipped, or abandoned undrawn."),
     ] = None,
     metrics_file: Annotated[
         Path | None, option("PATH", "Write metrics for the node exporter.")

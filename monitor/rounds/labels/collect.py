@@ -104,7 +104,7 @@ def _retire(context: MonitorContext, round_: Round) -> None:
             obstacles.append(error)
     raise_gravest(obstacles)
     with context.database.write() as connection:
-        label_store.forget_payloads(connection, round_.id, first_version=round_.first_version)
+        label_store.forget_payloads(connection, round_.id)
 
 
 def unanswered(context: MonitorContext, slot: int | None = None) -> list[Task]:

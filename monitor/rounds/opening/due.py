@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import structlog
 
 from monitor.domain.block import seed_of
-from monitor.domain.crashpoint import outside
 from monitor.domain.errors import ConfigRefused, DeliveryFailed
 from monitor.domain.model import Stratum, Window
 from monitor.domain.round import Round
@@ -41,32 +40,6 @@ _LOST = "lost"
 _slot = attrgetter("slot")
 
 
-def redo_abandoned(
-    context: MonitorContext, slot: datetime, settings: RoundSettings, why: str
-) -> None:
-    """Open the round of a slot again if it was abandoned and nobody labeled any of it.
-
-    It keeps its seed and origin, and takes all other settings as they are today. What was handed
-    out is taken back first; a kill then leaves the round abandoned.
-    """
-    with context.database.read() as connection:
-        round_ = _round_at(connection, context, slot)
-        if round_ is None or round_.state is not RoundState.ABANDONED or round_.is_lost:
-            return
-        if round_transitions.labels_taken(connection, round_.id):
-            return
-    for one in context.labelers_of(round_.settings):
-        with outside("close"):
-            one.labeler.close(round_.name)
-    now = context.clock()
-    with context.database.write() as connection:
-        round_store.ensure_monitor(connection, context.settings.name, now)  # labels wait for it too
-        repeated = settings.model_copy(update={"origin": round_.settings.origin})
-        round_transitions.reopen_abandoned(
-            connection, round_, settings=repeated, now=now, reason=why
-        )
-
-
 def why_it_stays(context: MonitorContext, slot: datetime) -> str:
     """Return, for a slot that was not opened, how its round ended and why it is not done again."""
     with context.database.read() as connection:
@@ -75,10 +48,7 @@ def why_it_stays(context: MonitorContext, slot: datetime) -> str:
             return moves.NOTHING_TO_SEE
         if round_.is_lost:
             return moves.LOST_STAYS
-        # Doing an abandoned round again would throw its answers away.
-        is_abandoned = round_.state is RoundState.ABANDONED
-        answers = round_transitions.labels_taken(connection, round_.id) if is_abandoned else 0
-        return moves.stays_text(round_.state, answers=answers)
+        return f"is {round_.state}; it stays as it is"
 
 
 def _round_at(connection: Connection, context: MonitorContext, slot: datetime) -> Round | None:
@@ -135,8 +105,6 @@ def open_slot(context: MonitorContext, slot: datetime, *, backfill: bool) -> int
     why = moves.BACKFILLED if backfill else moves.REQUESTED
     origin = {"origin": "backfill" if backfill else "by_hand"}
     settings = with_alias(context, context.settings.round.model_copy(update=origin))
-    if not backfill:
-        redo_abandoned(context, slot, settings, why)
     return _open(context, slot, settings, why)
 
 
@@ -147,12 +115,20 @@ def _open(context: MonitorContext, slot: datetime, settings: RoundSettings, why:
         round_ = round_store.round_at(connection, monitor_id, slot)
         if round_ is None:
             return _add(connection, context, monitor_id, slot, settings, why)
-        if round_.state is RoundState.SKIPPED and not (round_.window.is_empty or round_.is_lost):
-            round_transitions.reopen_skipped(
-                connection, round_.id, settings=settings, now=now, reason=why
-            )
+        if _is_reopened(round_, settings.origin):
+            if round_.state is RoundState.ABANDONED:  # it may be the one that the schedule goes by
+                settings = settings.model_copy(update={"origin": round_.settings.origin})
+            round_transitions.reopen(connection, round_, settings=settings, now=now, reason=why)
             return round_.id
         return None if round_.state in ENDED else round_.id
+
+
+def _is_reopened(round_: Round, origin: str) -> bool:
+    """Whether a round that ended is opened: nothing of it was drawn, and none of it is lost."""
+    if round_.window.is_empty or round_.is_lost:
+        return False
+    is_undrawn = round_.state is RoundState.ABANDONED and round_.deadline is None
+    return round_.state is RoundState.SKIPPED or (is_undrawn and origin == "by_hand")
 
 
 def _add(

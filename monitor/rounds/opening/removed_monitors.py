@@ -113,7 +113,7 @@ def forget_removed_monitors(database: Database, names: Collection[str], clock: C
         rounds = payload_store.removed_monitors(connection, names, clock())
     for round_ in rounds:
         with database.write() as connection:
-            label_store.forget_payloads(connection, round_.id, first_version=round_.first_version)
+            label_store.forget_payloads(connection, round_.id)
             page_store.empty_tasks(connection, round_.name)
         log.info(
             "payloads of a removed monitor deleted", monitor=round_.monitor, round=round_.number

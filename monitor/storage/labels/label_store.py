@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, exists, func, select
+from sqlalchemy import Connection, func, select
 
 from monitor.domain.errors import RoundMoved
 from monitor.domain.labels import CLOCK_TOLERANCE, Statement, current_answers, current_label
@@ -226,10 +226,9 @@ def adjudicator_of(connection: Connection, round_id: int) -> str | None:
     return name
 
 
-def forget_payloads(connection: Connection, round_id: int, *, first_version: int) -> None:
-    """Delete what labelers saw of a round, unless it is done again; labels stay."""
-    same = exists().where(rounds.c.id == round_id, rounds.c.first_version == first_version)
-    remove(connection, payloads, payloads.c.round_id == round_id, same)
+def forget_payloads(connection: Connection, round_id: int) -> None:
+    """Delete what labelers saw of a round; labels stay."""
+    remove(connection, payloads, payloads.c.round_id == round_id)
 
 
 def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[Task, bool]]:

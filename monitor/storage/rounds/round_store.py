@@ -219,7 +219,7 @@ def unfinished_names(
     """Read the names of the unfinished rounds of some monitors, in slot order."""
     adjudicator = rounds.c.settings["adjudicator"].as_string()
     query = (
-        select(monitors.c.name, *rounds.c["slot", "first_version", "state"], adjudicator)
+        select(monitors.c.name, *rounds.c["slot", "state"], adjudicator)
         .join_from(rounds, monitors)
         .where(monitors.c.name.in_(listed(connection, names)), is_unfinished(now))
         .order_by(rounds.c.slot, monitors.c.name)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, select, update
 
 from monitor.domain.block import seed_of
 from monitor.domain.errors import RoundMoved
@@ -17,17 +17,7 @@ from monitor.domain.state import RoundState, check_move
 from monitor.storage.database import change, insert_all, insert_all_new, remove
 from monitor.storage.rounds.round_claims import Claim, hold, is_held, wait_for_monitor
 from monitor.storage.schema import store_id
-from monitor.storage.tables import label_events, metadata, round_events, rounds
-
-_WITHDRAWN = [
-    *("concerns", "planned_margins", "provisionals", "round_issues", "tasks", "payloads", "items"),
-    *("censuses", "round_parts", "strata"),
-]
-"""Tables that hold what was drawn and noted; each before those that it refers to."""
-_FORGOTTEN = [
-    *("reason", "first_look_at", "snapshot", "deadline", "closed_at"),
-    *("labels_until", "history_id", "rows", "estimated_revision"),
-]
+from monitor.storage.tables import concerns, round_events, round_issues, rounds
 
 
 def add_rounds(
@@ -63,55 +53,28 @@ def add_rounds(
     return added
 
 
-def reopen_skipped(
-    connection: Connection, round_id: int, *, settings: RoundSettings, now: datetime, reason: str
-) -> bool:
-    """Open a recorded skip; false if another worker did."""
-    check_move(RoundState.SKIPPED, RoundState.OPEN)
-    skipped = (rounds.c.id == round_id, rounds.c.state == RoundState.SKIPPED)
-    frozen = settings.model_dump(mode="json")
-    values = {"state": RoundState.OPEN, "reason": None, "opened_at": now, "settings": frozen}
-    if not change(connection, rounds, *skipped, **values):
-        return False
-    note_move(connection, round_id, RoundState.SKIPPED, RoundState.OPEN, reason, now)
-    return True
-
-
-def labels_taken(connection: Connection, round_id: int) -> int:
-    """Count the items of a round that ever got an answer."""
-    query = select(func.count(label_events.c.item_id.distinct()))
-    return int(connection.execute(query.where(label_events.c.round_id == round_id)).scalar_one())
-
-
-def reopen_abandoned(
+def reopen(
     connection: Connection, round_: Round, *, settings: RoundSettings, now: datetime, reason: str
-) -> bool:
-    """Open an abandoned round again; false if it has labels, or another worker was faster.
+) -> None:
+    """Open a recorded skip, or a round that was abandoned before it was drawn.
 
-    Its next version lies above all that MLflow may have seen of it.
+    The next version of the latter lies above the one by which it was reported as abandoned.
     """
-    check_move(RoundState.ABANDONED, RoundState.OPEN)
-    if labels_taken(connection, round_.id):
-        return False
-    is_ours = rounds.c.first_version == round_.first_version
-    opened = change(
+    check_move(round_.state, RoundState.OPEN)
+    change(
         connection,
         rounds,
-        *(rounds.c.id == round_.id, rounds.c.state == RoundState.ABANDONED, is_ours),
+        rounds.c.id == round_.id,
         state=RoundState.OPEN,
         settings=settings.model_dump(mode="json"),
         opened_at=now,
-        version=round_.first_version,
-        first_version=round_.first_version + 1,
-        **dict.fromkeys(_FORGOTTEN),
+        **dict.fromkeys(("reason", "first_look_at", "rows", "closed_at")),
     )
-    if not opened:
-        return False
-    # No label refers to an item, as was asked above, so the sample can go.
-    for table in map(metadata.tables.__getitem__, _WITHDRAWN):
-        remove(connection, table, table.c.round_id == round_.id)
-    note_move(connection, round_.id, RoundState.ABANDONED, RoundState.OPEN, reason, now)
-    return True
+    if round_.state is RoundState.ABANDONED:
+        start_above(connection, round_.id, round_.first_version)
+        for table in (concerns, round_issues):
+            remove(connection, table, table.c.round_id == round_.id)
+    note_move(connection, round_.id, round_.state, RoundState.OPEN, reason, now)
 
 
 def move(

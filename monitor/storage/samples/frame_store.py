@@ -53,9 +53,8 @@ def write_margins(connection: Connection, round_id: int, margins: Mapping[str, f
 
 def read_margins(connection: Connection, names: Sequence[str]) -> dict[str, dict[str, float]]:
     """Read the planned half-widths of rounds that take labels, by round and metric."""
-    of_round = (monitors.c.name, *rounds.c["slot", "first_version"])
     query = (
-        select(*of_round, *planned_margins.c["metric", "half_width"])
+        select(monitors.c.name, rounds.c.slot, *planned_margins.c["metric", "half_width"])
         .join_from(rounds, monitors)
         .join(planned_margins, planned_margins.c.round_id == rounds.c.id)
         .where(
@@ -65,8 +64,8 @@ def read_margins(connection: Connection, names: Sequence[str]) -> dict[str, dict
         .order_by(planned_margins.c.metric)
     )
     result: defaultdict[str, dict[str, float]] = defaultdict(dict)
-    for name, slot, first_version, metric, half_width in connection.execute(query):
-        result[round_name(name, slot, first_version)][metric] = half_width
+    for name, slot, metric, half_width in connection.execute(query):
+        result[round_name(name, slot)][metric] = half_width
     return dict(result)
 
 
