@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.masking import masked
-from monitor.domain.mlflow_login import secrets
-from monitor.tracking.connection import shown
+from monitor.tracking.connection import secrets, shown
 from monitor.tracking.import_failure import import_failure
 
 if TYPE_CHECKING:

@@ -27,7 +27,6 @@ from urllib.request import getproxies, proxy_bypass
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.masking import masked
-from monitor.domain.mlflow_login import secrets
 from monitor.domain.ports import utc_now
 from monitor.domain.retry_after import retry_after
 from monitor.files.sqlite_address import sqlite_path
@@ -91,23 +90,44 @@ def _by_proxy(scheme: str, host: str) -> bool:
     return bool(proxies.get(scheme) or proxies.get("all")) and not proxy_bypass(host)
 
 
-def ask_health(uri: str) -> tuple[int, timedelta | None]:
-    """Ask for ``/health`` once, with MLflow's own credentials.
+def request(uri: str, method: str, path: str, seconds: float, **more: Any) -> Any:
+    """Make one request with MLflow's own credentials and certificates; no redirect is followed.
 
-    Returns the status of the answer, and for how long the server wants to be left alone.
+    Returns the `requests.Response` of any status. Raises `MlflowException` without one.
     """
     from mlflow.utils.credentials import get_default_host_creds  # noqa: PLC0415
     from mlflow.utils.rest_utils import http_request  # noqa: PLC0415
 
-    credentials = get_default_host_creds(uri)  # type: ignore[no-untyped-call]
-    answer = http_request(  # type: ignore[no-untyped-call]
-        credentials,
-        "/health",
-        "GET",
-        timeout=(CONNECT_SECONDS, HEALTH_SECONDS),
+    return http_request(  # type: ignore[no-untyped-call]
+        get_default_host_creds(uri),  # type: ignore[no-untyped-call]
+        path,
+        method,
+        max_retries=0,
         retry_codes=frozenset(),
         raise_on_status=False,
+        timeout=(min(seconds, CONNECT_SECONDS), seconds),
+        allow_redirects=False,
+        **more,
     )
+
+
+def secrets() -> list[str]:
+    """Collect MLflow's credentials, which no message may repeat."""
+    if "mlflow" not in sys.modules:  # then nothing has sent them
+        return []
+    from mlflow.utils.credentials import read_mlflow_creds  # noqa: PLC0415
+
+    password = read_mlflow_creds().password
+    token = os.environ.get("MLFLOW_TRACKING_TOKEN")
+    return [one for one in (password, token) if one and one.strip()]
+
+
+def ask_health(uri: str) -> tuple[int, timedelta | None]:
+    """Ask for ``/health`` once.
+
+    Returns the status of the answer, and for how long the server wants to be left alone.
+    """
+    answer = request(uri, "GET", "/health", HEALTH_SECONDS)
     answers = {name.lower(): value for name, value in answer.headers.items()}
     return int(answer.status_code), retry_after(answers, utc_now())
 

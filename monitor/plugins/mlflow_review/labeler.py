@@ -7,7 +7,6 @@ Answers are read from assessments: the state of a queue says what somebody click
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -74,30 +73,27 @@ class MlflowReviewLabeler:
         Raises `LabelsRefused` if there is no server, if it has no review view, or if it cannot keep
         two people apart though ``overlap`` wants two; `LabelsUnavailable` if it does not answer.
         """
-        with self._calls() as calls:
-            experiment = find_experiment(calls, self.experiment)
-            try:
-                calls.get(
-                    f"{V3}/review-queues/list", experiment_id=experiment.id if experiment else "0"
-                )
-            except MlflowRefused as error:
-                if error.code != NOT_THERE:
-                    raise
-            if self.settings.overlap > 0:
-                self._refuse_nameless(calls)
+        calls = self._calls()
+        experiment = find_experiment(calls, self.experiment)
+        try:
+            calls.get(
+                f"{V3}/review-queues/list", experiment_id=experiment.id if experiment else "0"
+            )
+        except MlflowRefused as error:
+            if error.code != NOT_THERE:
+                raise
+        if self.settings.overlap > 0:
+            self._refuse_nameless(calls)
         return (
             f"MLflow's review view at {self._server.shown}, experiment {self.experiment}: "
             f"{self.settings.question}"
         )
 
-    @contextmanager
-    def _experiment(self) -> Iterator[ReviewExperiment | None]:
+    def _experiment(self) -> ReviewExperiment | None:
         """Find the experiment; None if it was not made yet."""
-        with self._calls() as calls:
-            yield find_experiment(calls, self.experiment)
+        return find_experiment(self._calls(), self.experiment)
 
-    @contextmanager
-    def _calls(self) -> Iterator[MlflowRest]:
+    def _calls(self) -> MlflowRest:
         if urlsplit(self._server.uri).scheme not in {"http", "https"}:
             uri = self._server.uri.partition("?")[0].rpartition("@")[2]
             message = (
@@ -106,8 +102,7 @@ class MlflowReviewLabeler:
                 "mlflow.tracking_uri to its address, such as http://127.0.0.1:5000"
             )
             raise LabelsRefused(message)
-        with self._server.open() as calls:
-            yield calls
+        return self._server
 
     def _refuse_nameless(self, calls: MlflowRest) -> None:
         try:
@@ -133,12 +128,12 @@ class MlflowReviewLabeler:
                 "source.columns.show"
             )
             raise LabelsRefused(message)
-        with self._calls() as calls:
-            experiment = made_experiment(calls, self.experiment)
-            for queue, of_first in _queues(round_name):
-                copies = [task for task in shown if (task.slot <= 1) is of_first]
-                if copies:
-                    self._send(experiment, round_name, queue, copies)
+        calls = self._calls()
+        experiment = made_experiment(calls, self.experiment)
+        for queue, of_first in _queues(round_name):
+            copies = [task for task in shown if (task.slot <= 1) is of_first]
+            if copies:
+                self._send(experiment, round_name, queue, copies)
         link = f"{self._server.shown}/#/experiments/{experiment.id}/review-queue"
         log.info("tasks are in MLflow's review view", round=round_name, link=link)
 
@@ -164,8 +159,8 @@ class MlflowReviewLabeler:
 
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
         """Read all that people said of these tasks, unless it is what the cursor stands for."""
-        with self._experiment() as experiment:
-            reading = self._reading(experiment, tasks)
+        experiment = self._experiment()
+        reading = self._reading(experiment, tasks)
         missing = sorted(set(tasks) - set(reading.answers))
         marker = reading.marker(missing)
         if marker == cursor:
@@ -213,31 +208,29 @@ class MlflowReviewLabeler:
         That is the same where two answers changed places between two looks; such are read within
         the hour after which every monitor is looked at.
         """
-        with self._experiment() as experiment:
-            return "nothing" if experiment is None else f"answers: {experiment.counted()}"
+        experiment = self._experiment()
+        return "nothing" if experiment is None else f"answers: {experiment.counted()}"
 
     def close(self, round_name: str) -> None:
         """Delete the round's queues and traces; the answers are kept without the texts."""
-        with self._experiment() as experiment:
-            if experiment is None:
-                return
-            for queue, _ in _queues(round_name):
-                experiment.delete_queue(queue)
-            while infos := next(experiment.search(self._of(round_name))):
-                self._take_away(experiment, round_name, infos)
+        experiment = self._experiment()
+        if experiment is None:
+            return
+        for queue, _ in _queues(round_name):
+            experiment.delete_queue(queue)
+        while infos := next(experiment.search(self._of(round_name))):
+            self._take_away(experiment, round_name, infos)
 
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:
         """Delete the traces of these tasks; their answers are kept without the texts."""
-        with self._experiment() as experiment:
-            if experiment is None:
-                return ()
-            ids = {self._trace_id(key) for key in keys}
-            round_infos = [
-                info for page in experiment.search(self._of(round_name)) for info in page
-            ]
-            infos = [info for info in round_infos if info["trace_id"] in ids]
-            for part in parts(infos):
-                self._take_away(experiment, round_name, part)
+        experiment = self._experiment()
+        if experiment is None:
+            return ()
+        ids = {self._trace_id(key) for key in keys}
+        round_infos = [info for page in experiment.search(self._of(round_name)) for info in page]
+        infos = [info for info in round_infos if info["trace_id"] in ids]
+        for part in parts(infos):
+            self._take_away(experiment, round_name, part)
         return (self.location,) if infos else ()
 
     def _take_away(

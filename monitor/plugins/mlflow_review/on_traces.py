@@ -23,21 +23,21 @@ class TraceQueueLabeler(MlflowReviewLabeler):
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
         """Add the traces of the tasks to a queue, except deleted ones."""
         ordered = sorted(tasks, key=attrgetter("place", "key"))
-        with self._calls() as calls:
-            experiment = find_experiment(calls, self.experiment)
-            if experiment is None:
-                message = f"MLflow at {self._server.shown} has no experiment {self.experiment}"
-                raise LabelsRefused(message)
-            existing = _infos(experiment, [task.item_id for task in ordered])
-            queue = experiment.queue(round_name, self.settings.question)
-            ids = [task.item_id for task in ordered if task.item_id in existing]
-            experiment.attach(queue, ids)
+        calls = self._calls()
+        experiment = find_experiment(calls, self.experiment)
+        if experiment is None:
+            message = f"MLflow at {self._server.shown} has no experiment {self.experiment}"
+            raise LabelsRefused(message)
+        existing = _infos(experiment, [task.item_id for task in ordered])
+        queue = experiment.queue(round_name, self.settings.question)
+        ids = [task.item_id for task in ordered if task.item_id in existing]
+        experiment.attach(queue, ids)
 
     def close(self, round_name: str) -> None:
         """Delete the round's queue; traces and answers stay."""
-        with self._experiment() as experiment:
-            if experiment is not None:
-                experiment.delete_queue(round_name)
+        experiment = self._experiment()
+        if experiment is not None:
+            experiment.delete_queue(round_name)
 
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:
         """Return no location: the application itself deletes its traces."""

@@ -124,7 +124,7 @@ def _open(context: MonitorContext, slot: datetime, settings: RoundSettings, why:
 
 
 def _is_reopened(round_: Round, origin: str) -> bool:
-    """Whether a round that ended is opened: nothing of it was drawn, and none of it is lost."""
+    """Whether a round that ended is opened: it has no items, and is not lost."""
     if round_.window.is_empty or round_.is_lost:
         return False
     is_undrawn = round_.state is RoundState.ABANDONED and round_.deadline is None

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from monitor.domain import crashpoint, mlflow_login
+from monitor.domain import crashpoint
 from monitor.domain.errors import LabelsRefused, LabelsUnavailable
 from monitor.domain.model import Answer, Task
 from monitor.plugins.mlflow_review import experiment as mlflow_experiment
@@ -313,16 +313,11 @@ def test_each_refusal_of_a_server_has_its_sentence(status, body, error, said, la
     assert "\x1b" not in str(raised.value)
 
 
-def test_a_server_that_answers_slowly_or_without_end_is_given_up(monkeypatch, labeler_at):
+def test_a_server_that_answers_slowly_is_given_up(labeler_at):
     with Stub(200, b"{}", wait=5) as server:
         slow = labeler_at(server.url, timeout="1s")
         with pytest.raises(LabelsUnavailable, match="does not answer"):
             slow.collect(TASKS, None)
-    monkeypatch.setattr(mlflow_rest, "MOST_BYTES", 100)
-    with Stub(200, b" " * 200) as server:
-        long = labeler_at(server.url)
-        with pytest.raises(LabelsRefused, match="answers more than 100 bytes"):
-            long.collect(TASKS, None)
 
 
 def test_no_credential_is_in_what_a_server_or_a_library_says(monkeypatch, labeler_at):
@@ -333,11 +328,11 @@ def test_no_credential_is_in_what_a_server_or_a_library_says(monkeypatch, labele
         with pytest.raises(LabelsRefused, match="no user of Bearer") as refused:
             labeler.collect(TASKS, None)
         texts = [str(refused.value)]
-        for unsendable in ("canary\ntoken", "canaré"):
+        for unsendable in ("canary\ntoken", "canar\u0142"):
             monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", unsendable)
-            with pytest.raises(LabelsRefused, match="MLFLOW_TRACKING_TOKEN or another") as refused:
+            with pytest.raises(LabelsUnavailable) as unsent:
                 labeler.collect(TASKS, None)
-            texts += traceback.format_exception(refused.value)
+            texts += traceback.format_exception(unsent.value)
 
     assert not [text for text in texts if "canary" in text or "canar\\" in text]
 
@@ -392,21 +387,3 @@ def test_a_question_that_is_there_in_another_kind_is_refused(labeler, view, labe
 def test_a_question_must_be_there_and_free(question):
     with pytest.raises(ValueError, match="question"):
         ReviewSettings.model_validate({"question": question})
-
-
-def test_credentials_are_those_of_mlflow(database, monkeypatch, tmp_path):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    (tmp_path / ".mlflow").mkdir()
-    (tmp_path / ".mlflow" / "credentials").write_text(
-        "[mlflow]\nmlflow_tracking_username = ada\nmlflow_tracking_password = 50%\n"
-    )
-
-    kept = mlflow_login.basic()
-    monkeypatch.setenv("MLFLOW_TRACKING_USERNAME", "bob")
-    monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", "secret")
-    set_ = mlflow_login.basic()
-    monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", "t0k3n")
-
-    assert kept == ("ada", "50%")
-    assert set_ == ("bob", "secret")
-    assert mlflow_login.bearer() == {"authorization": "Bearer t0k3n"}

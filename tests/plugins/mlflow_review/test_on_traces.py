@@ -35,9 +35,8 @@ class Bot:
         self.ids = [traces.trace_id(self.view.name, str(number)) for number in range(4)]
         self.people = TracingClient(url)
         self.tasks = {id_: Task(key=id_, item_id=id_, shown={}) for id_ in self.ids}
-        with self.labeler._server.open() as calls:
-            experiment = made_experiment(calls, self.view.name)
-            experiment.post([traces.trace(id_, "hello", {}, NOW) for id_ in self.ids])
+        experiment = made_experiment(self.labeler._server, self.view.name)
+        experiment.post([traces.trace(id_, "hello", {}, NOW) for id_ in self.ids])
 
     def say(self, id_, name, value, *, kind="HUMAN"):
         source = AssessmentSource(source_type=kind, source_id="ada")
