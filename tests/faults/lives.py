@@ -27,7 +27,7 @@ from monitor.storage.database import Database
 from tests.faults import bugs
 from tests.faults import world as worlds
 from tests.faults.invariants import CHECKS, Case, accepted_labels
-from tests.faults.world import ONE, World, live
+from tests.faults.world import World, live
 from tests.servers import execute_on, new_database
 
 COMMANDS = ("sweeps", "replicas", "outages")
@@ -59,7 +59,7 @@ class Nursery:
             live(world)  # so that its forks find everything loaded and compiled
 
     @contextmanager
-    def world(self, story=ONE):
+    def world(self, rounds=1):
         """A new world, gone afterwards."""
         self.count += 1
         folder = self.folder / f"world{self.count}"
@@ -67,7 +67,7 @@ class Nursery:
         name = f"world_{os.getpid()}_{self.count}"
         url = self._new_store(folder, name)
         try:
-            yield World(url, str(folder), story)
+            yield World(url, str(folder), rounds)
         finally:
             if self.server:
                 self._drop(name)
@@ -150,9 +150,9 @@ class At:
         self.left -= 1
 
 
-def names_of_points(nursery, story=ONE) -> tuple[list[str], list[str]]:
+def names_of_points(nursery) -> tuple[list[str], list[str]]:
     """Names of the crash points of a life that nothing happens to, in order, and what was wrong."""
-    with nursery.world(story) as world:
+    with nursery.world() as world:
         code = whole_life(world, at_points=lambda name: world.note("point", name))
         found = [*judge(world, kills=0), *([f"it ended with {code}"] if code else [])]
         return world.noted("point"), [f"a quiet life: {each}" for each in found]

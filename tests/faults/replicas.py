@@ -8,7 +8,7 @@ import time
 
 from monitor.storage import database
 from tests.faults.lives import At, die, end_of, mended, names_of_points, start, stop
-from tests.faults.world import claims_last, usual
+from tests.faults.world import claims_last
 
 CLAIM, USUAL_CLAIM = 0.3, 300
 """Seconds that a claim lasts where lives are stopped for longer, and about as many in life."""
@@ -38,7 +38,7 @@ def together(nursery, *, replicas, runs, seed):
     names, found = names_of_points(nursery)
     kills = 0
     for run in range(runs):
-        with nursery.world(usual(2)) as world:
+        with nursery.world(rounds=2) as world:
             left = [int(rng.random() * len(names)) for _ in range(replicas)]
             lives = {start(world, at_points=At(place, die), patient=True): place for place in left}
             mine = _until_all_end(world, lives)

@@ -20,7 +20,7 @@ import structlog
 from sqlalchemy import Engine, text
 
 from monitor.domain.errors import MonitorError
-from monitor.domain.settings import Limits, MonitorSettings, ReferenceMatrix, RoundSettings
+from monitor.domain.settings import Limits, MonitorSettings, ReferenceMatrix
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.rounds.context import MonitorContext
 from monitor.service import loop
@@ -39,7 +39,7 @@ from tests.faults.recorded_mlflow import everything_in, recorded_handler, record
 from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, settings, week_of_rows
 
 CANARY = "canary-of-a-payload"
-DAY, HOUR = timedelta(days=1), timedelta(hours=1)
+DAY = timedelta(days=1)
 TRIES = 60
 SETTINGS = settings(
     labels=12,
@@ -48,11 +48,6 @@ SETTINGS = settings(
     reference=ReferenceMatrix(tp=48, fp=5, fn=32, tn=915),
     late_labels=timedelta(days=3),
 )
-PATIENT = SETTINGS.model_copy(update={"deadline": timedelta(days=21)})
-FAR_LIMIT = PATIENT.model_copy(
-    update={"limits": Limits.model_validate({"precision": 0.4, "false_alarm_every": 2})}
-)
-"""A limit so far from what good rounds have that two of them end an alert."""
 
 
 @dataclass(frozen=True)
@@ -69,65 +64,31 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Story:
-    """What happens in a world; the classifier is ``worst`` in the rounds that are ``bad``."""
-
-    rounds: int
-    stages: tuple[Stage, ...]
-    settings: RoundSettings = SETTINGS
-    bad: frozenset[int] = frozenset(range(9))
-    worst: float = 0.15
-    count: int = 100
-
-
-def usual(rounds: int) -> Story:
-    """Bad rounds, each drawn, labeled, and corrected."""
-    acts = (("wait", timedelta(0)), ("fill", DAY), ("change", 2 * DAY))
-    slots = [(number, (number - 1) * WEEK) for number in range(1, rounds + 1)]
-    stages = [Stage(act, number, slot + after) for number, slot in slots for act, after in acts]
-    return Story(rounds, (*stages, Stage("wait", rounds, slots[-1][1] + 6 * DAY)))
-
-
-CLOSES_LATE = (
-    Stage("wait", 1, timedelta(0)),
-    Stage("fill", 1, DAY),
-    Stage("wait", 2, WEEK),
-    Stage("wait", 3, 2 * WEEK),
-    Stage("fill", 3, 2 * WEEK + DAY),
-    Stage("fill", 2, 2 * WEEK + 2 * DAY),
-    Stage("change", 2, 2 * WEEK + 3 * DAY),
-    Stage("wait", 3, 2 * WEEK + 6 * DAY),
-)
-LATE_ALERT = 5
-"""The second round closes after the third in this stage, and fires an alert or ends one."""
-ONE = usual(1)
-FIRES_LATE = Story(3, CLOSES_LATE, PATIENT, bad=frozenset({2}))
-ENDS_LATE = Story(3, CLOSES_LATE, FAR_LIMIT, bad=frozenset({1}), worst=0)
-
-
-@dataclass(frozen=True)
 class World:
-    """Where everything is, and what happens there."""
+    """Where everything is, and how many rounds it has: each is drawn, labeled and corrected."""
 
     url: str
     folder: str
-    story: Story = ONE
+    rounds: int = 1
 
     @property
     def path(self) -> Path:
         return Path(self.folder)
 
     @property
-    def stages(self) -> tuple[Stage, ...]:
-        return self.story.stages
+    def stages(self) -> list[Stage]:
+        acts = (("wait", timedelta(0)), ("fill", DAY), ("change", 2 * DAY))
+        slots = [(number, (number - 1) * WEEK) for number in range(1, self.rounds + 1)]
+        stages = [Stage(act, number, slot + after) for number, slot in slots for act, after in acts]
+        return [*stages, Stage("wait", self.rounds, slots[-1][1] + 6 * DAY)]
 
     def application(self, clock) -> Application:
         """Build what a pass of the service needs of `monitor.wiring.Application`."""
         store = Database(self.url)
         context = MonitorContext(
-            settings=MonitorSettings(name="mail", round=self.story.settings),
+            settings=MonitorSettings(name="mail", round=SETTINGS),
             database=store,
-            source=source(self.story),
+            source=source(self.rounds),
             labeler=FilesLabeler(FilesSettings(), self.path),
             clock=clock,
         )
@@ -149,17 +110,12 @@ class World:
         return [row for row in map(whole_row, lines) if row is not None]
 
 
-def source(story):
+def source(rounds):
+    """Make predictions of a classifier that is bad in every round."""
     rows: list[dict[str, Any]] = []
-    for number in range(1, story.rounds + 1):
+    for number in range(1, rounds + 1):
         start = MONDAY + (number - 2) * WEEK
-        drawn, truth = week_of_rows(
-            start,
-            count=story.count,
-            share=0.2,
-            precision=story.worst if number in story.bad else 1,
-            seed=number,
-        )
+        drawn, truth = week_of_rows(start, count=100, share=0.2, precision=0.15, seed=number)
         for row in drawn:
             row["text"] = f"{CANARY}, in truth {truth[row['id']]}"
         rows += drawn
