@@ -10,6 +10,8 @@ from itertools import count
 from pathlib import Path
 from typing import IO, cast
 
+from tests.faults.sizes import sized
+
 ROOT = Path(__file__).parents[1]
 
 PREAMBLE = """\
@@ -165,11 +167,14 @@ def worker(program, *arguments, cwd=None):
 
 
 def lives_until_one_is_whole(program, *arguments):
-    """Run a program that calls ``lives``, each of which dies a point further; yields exit codes."""
+    """Run a program that calls ``lives``, each of which dies some points further than the last.
+
+    Yields their exit codes; the last one is 0.
+    """
     with worker(program, *arguments) as lives:
         lives.wait_for()
         lives.go()
-        for number in count(1):
+        for number in count(1, sized(small=3, soak=1)):
             lives.go(number)
             code = int(lives.said.readline())
             assert code in {0, -9}, lives.end()[2]

@@ -30,7 +30,7 @@ from tests.faults.few_points import few_points
 from tests.faults.sizes import SOAK, sized
 from tests.rounds.scene import MONDAY, WEEK
 
-EXAMPLES = sized(small=20, soak=100)
+EXAMPLES = sized(small=12, soak=100)
 STEPS = sized(small=12, soak=50)
 AT_ALL_TIMES = (
     invariants.one_sample_per_round,

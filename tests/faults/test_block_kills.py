@@ -19,9 +19,13 @@ of a database no others: what comes after it is the same."""
 # Each line is a pass in the folder of that number; it ends at the point of that number, counted
 # from 1. One below 0 is a pass in the same folder that nothing happens to.
 LIVES = """
-import monitor.config.load, monitor.service.loop, monitor.wiring
+import monitor.rounds.run, monitor.wiring
 from monitor.cli import main
+from monitor.cli.commands import runs
 from monitor.domain import crashpoint
+from monitor.tracking.connection import load_mlflow
+
+load_mlflow()  # so that no fork does
 
 
 def live(number):

@@ -1,4 +1,4 @@
-"""R7: two years on a simulated clock in 15 time zones, with ticks as bad as clocks make them."""
+"""R7: years on a simulated clock in 15 time zones, with ticks as bad as clocks make them."""
 
 import random
 from bisect import bisect_right
@@ -14,10 +14,10 @@ from monitor.domain.state import RoundState
 from monitor.rounds.opening.due import open_due
 from monitor.storage.tables import rounds
 from tests.faults.sizes import SOAK, sized
-from tests.faults.wall_clock import JOBS, LEAP_OF_APIA, TWO_YEARS, ZONES, WallClock
+from tests.faults.wall_clock import JOBS, LEAP_OF_APIA, YEARS, ZONES, WallClock
 from tests.rounds.scene import Scene, settings
 
-CLOCKS = [WallClock(zone, *TWO_YEARS) for zone in ZONES] + [WallClock(*LEAP_OF_APIA)]
+CLOCKS = [WallClock(zone, *YEARS) for zone in ZONES] + [WallClock(*LEAP_OF_APIA)]
 SECOND = timedelta(seconds=1)
 PACE = sized(small=90, soak=11) / 10
 """Longest usual time between ticks, in times that a slot takes; many slots are then skipped."""
@@ -69,17 +69,17 @@ def test_slots_are_those_of_the_wall_and_each_due_one_ends_as_one_round_or_one_r
             due += len(wanted)
 
     assert wrong == []
-    assert due > sized(small=6_000, soak=150_000)
+    assert due > sized(small=1_500, soak=150_000)
 
 
 def some_jobs(place):
-    """Jobs for a clock with the number of slots to look at: a daily one of a year and another.
+    """Jobs whose rounds are opened by a clock, with the number of their slots to look at.
 
-    The soak takes all of them.
+    Some clocks open a daily one for a year and another one, the others none. The soak takes all.
     """
     if SOAK:
         return [(job, 10_000) for job in JOBS]
-    return [(JOBS[place % 3], 365), (JOBS[3 + place % 5], 100)]
+    return [(JOBS[1], 365), (JOBS[3 + place % 5], 100)] * (place % 4 == 1)
 
 
 def some_ticks(rng, slots):

@@ -16,6 +16,8 @@ from tests.workers import lives_until_one_is_whole
 LIVES = """
 from pathlib import Path
 
+import alembic.command, mlflow.store.tracking.sqlalchemy_store  # so that no fork does
+
 from monitor.domain import crashpoint
 from monitor.domain.model import Answer
 from monitor.rounds.labels.collect import forget_item
@@ -66,7 +68,7 @@ def test_each_answer_arrives_once_wherever_it_is_killed(database, tmp_path):
 
     current, history = feedback(store), feedback(store, history=True)
     expected = {item[key]: [("mail", "ada", key != keys[0])] for key in keys if key != keys[1]}
-    assert len(codes) > 20
+    assert len(codes) > 10
     assert current == expected
     assert sorted(map(len, history.values())) == [1] * (len(keys) - 2) + [2]
     statuses = {

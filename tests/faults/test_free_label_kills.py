@@ -40,6 +40,8 @@ STAGES = (0, 1, 3, 20, 31, 40)
 LIVES = """
 from pathlib import Path
 
+import alembic.command, monitor.sources.sql, monitor.sources.table_truths, psycopg
+
 from monitor.domain import crashpoint
 from tests.faults.few_points import fewer_points
 from tests.faults.test_free_label_kills import live

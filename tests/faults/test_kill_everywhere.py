@@ -8,7 +8,7 @@ OUTSIDE = {"commit", "file", "after scan", "after send", "after collect", "after
 OUTSIDE |= {"after mlflow create_run", "after mlflow log_batch", "after close"}
 
 
-@pytest.mark.parametrize(("kind", "every_nth"), [("sqlite", 8), ("postgresql", 20)])
+@pytest.mark.parametrize(("kind", "every_nth"), [("sqlite", 8), ("postgresql", 30)])
 def test_a_round_killed_at_any_point_is_whole_after_the_next_life(lives, kind, every_nth):
     every_nth = 1 if SOAK else every_nth
 

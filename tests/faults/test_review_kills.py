@@ -74,7 +74,7 @@ def test_answers_in_mlflow_are_kept_once_wherever_it_is_killed(database, mlflow_
     wanted = {key: ["1" if place % 2 else "0"] for place, key in enumerate(keys)}
     wanted[keys[0]] = ["0", "1"]
     found = {key: [answer for name, _, answer in said if name == f"{key}/ada"] for key in keys}
-    assert len(codes) > 20
+    assert len(codes) > 10
     assert states == [("closed",)]
     assert len(keys) == 8
     assert {kind for _, kind, _ in said} == {"given"}

@@ -77,7 +77,7 @@ class Weather:
         self.down = set()
         per_slot = 3
         slots = len(storm.slots)
-        planned = kinds * (per_slot * slots // len(kinds) + 1)
+        planned = kinds * (per_slot * slots // len(kinds))
         storm.rng.shuffle(planned)
         self.planned = [planned[place::slots] for place in range(slots)]
         for events in self.planned[::-SLOTS_A_DAY]:

@@ -10,6 +10,8 @@ from itertools import pairwise
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from tests.faults.sizes import sized
+
 EVERY = None
 
 
@@ -105,7 +107,7 @@ class WallClock:
         return [(at - around, at + around) for at in (*first_of_each, middle)]
 
 
-TWO_YEARS = (datetime(2025, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC))
+YEARS = (datetime(2025, 1, 1, tzinfo=UTC), datetime(sized(small=2026, soak=2027), 1, 1, tzinfo=UTC))
 ZONES = (
     "UTC",
     "Europe/Prague",

@@ -47,8 +47,7 @@ def test_a_segment_that_disappears_is_certain_and_a_holiday_does_not_hide_it():
 
 @pytest.mark.simulation
 @pytest.mark.parametrize("windows", [4, 12])
-@pytest.mark.parametrize("trend", [-0.05, 0.05])
-@pytest.mark.parametrize("spread", [0.05, 0.3])
+@pytest.mark.parametrize(("trend", "spread"), [(-0.05, 0.3), (0.05, 0.05)])
 def test_an_ordinary_window_is_noticed_at_most_once_in_a_hundred(trend, spread, windows):
     rng = np.random.default_rng(7)
     time = np.arange(windows + 1)
