@@ -23,8 +23,8 @@ import numpy as np
 from benchmarks.harness import Flags, Values, Whole
 from monitor.domain.model import Stratum
 from monitor.presentation.estimates import OTHER_PACE
+from monitor.rounds.early_estimates import EarlyLabels, early_row
 from monitor.rounds.paces import DAY, FollowedRound
-from monitor.rounds.provisional import EarlyLabels, early_row
 from monitor.stats.core.counts import Counts
 from monitor.stats.detection.delay import Paths
 from monitor.stats.detection.half_space import Limit

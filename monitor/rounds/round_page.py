@@ -17,7 +17,7 @@ from monitor.presentation import rounds
 from monitor.rounds.opening.setting_changes import read_changes
 from monitor.rounds.reporting.enqueue import with_concerns
 from monitor.rounds.reporting.report import band_rows, read_restated_rows
-from monitor.rounds.status import first_shown
+from monitor.rounds.status_reading import first_shown
 from monitor.storage.database import Database
 from monitor.storage.labels import provisional_store
 from monitor.storage.overview import many_rounds

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
-from monitor.domain.alerting import LEARNING_ROUNDS, AlertState, StoredAlert, only_learns
-from monitor.domain.model import LOG, EffectKind, WaitingSink, why_untagged
+from monitor.domain.alerting import LEARNING_ROUNDS, StoredAlert
+from monitor.domain.model import EffectKind, WaitingSink, why_untagged
 from monitor.domain.notice import Notice
 from monitor.domain.report import (
-    AlertRow,
-    AnswersRow,
-    Attention,
     EstimateRow,
-    EvidenceRow,
     RecoveryRow,
-    ReportedEstimate,
-    RestatedRow,
     Status,
 )
 from monitor.domain.round import Round
@@ -31,7 +25,6 @@ from monitor.presentation.estimates import worst_case_text
 from monitor.presentation.limit_comparisons import (
     LimitComparison,
     colour_status,
-    compare_limits,
     headline_text,
     provisional_texts,
 )
@@ -39,27 +32,12 @@ from monitor.presentation.restatements import restated_text
 from monitor.rounds.context import gives_up_at
 from monitor.rounds.open_rounds import OpenRound, closing_lines, near_deadline
 from monitor.rounds.past_limits import is_missed_limit, missed_limits, proposed_limits
-from monitor.rounds.reporting.enqueue import notice_id
-from monitor.rounds.reporting.report import SHOWN, read_restated_rows
-from monitor.storage.database import Database, in_chunks
-from monitor.storage.labels import label_notes, provisional_store
-from monitor.storage.labels.label_notes import LabelNotes
-from monitor.storage.outbox import effect_admin, effect_store
-from monitor.storage.overview import attention_store, many_rounds
-from monitor.storage.overview.many_rounds import MonitorRounds
-from monitor.storage.results import alert_store, concern_store, report_store
-from monitor.storage.samples import frame_store
+from monitor.rounds.status_reading import StoredStatus, read_statuses
+from monitor.storage.database import Database
+from monitor.storage.outbox import effect_admin
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-
-NOTHING_SEEN = MonitorRounds()  # A monitor that has no round yet
-NO_ROUND = 0  # Stands for the id of a round that there is none of; ids begin at 1
-
-
-Of = TypeVar("Of", "StoredAlert", "WaitingSink", "Attention")
-ValueT = TypeVar("ValueT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,115 +86,15 @@ class Overview:
         return provisional_texts((one.round, one.beyond) for one in self.open_rounds)
 
 
-@dataclass(frozen=True, slots=True)
-class _StatusOfOne:
-    """What the store has on one monitor.
-
-    ``issues`` are of its newest round, ``estimates`` and ``notices`` of the last that closed.
-    """
-
-    settings: MonitorSettings
-    now: datetime
-    seen: MonitorRounds
-    open_rounds: list[OpenRound]
-    alerts: list[StoredAlert]
-    held_up: list[WaitingSink]
-    without_estimate: list[Attention]
-    attention: list[Attention]
-    labels: list[LabelNotes]
-    estimates: list[EstimateRow]
-    limits: list[LimitComparison]
-    issues: Mapping[str, tuple[int, bool]]
-    notices: list[dict[str, Any]]
-    answers: AnswersRow | None
-    doubt: str | None
-    restated: list[RestatedRow]
-    firing_notices: dict[str, Notice]
-    recoveries: dict[str, RecoveryRow]
-    only_learns: bool
-    """Whether the last round watched no limit, though it has some; also before there is one."""
-
-    @property
-    def newest(self) -> Round | None:
-        """The newest round, regardless of its state."""
-        return self.seen.newest
-
-    @property
-    def last(self) -> Round | None:
-        """The newest round that closed."""
-        return self.seen.closed
-
-
 def overviews(
     database: Database, monitors: Sequence[MonitorSettings], now: datetime
 ) -> list[Overview]:
     """Return how some monitors stand, in as many queries as for one."""
     with database.read() as connection:
-        return [_overview(connection, one) for one in _read(connection, monitors, now)]
+        return [_overview(connection, one) for one in read_statuses(connection, monitors, now)]
 
 
-def _read(
-    connection: Connection, monitors: Sequence[MonitorSettings], now: datetime
-) -> Iterator[_StatusOfOne]:
-    only = monitors[0].name if len(monitors) == 1 else None
-    seen = many_rounds.read_monitor_rounds(connection, now, only)
-    alerts = alert_store.find_alerts(connection, monitor=only, state=AlertState.FIRING)
-    newest = [of_monitor.newest.id for of_monitor in seen.values() if of_monitor.newest is not None]
-    closed = [of_monitor.closed.id for of_monitor in seen.values() if of_monitor.closed is not None]
-    waiting = [round_.id for of_monitor in seen.values() for round_ in of_monitor.waiting]
-    progress = many_rounds.read_progress(connection, waiting)
-    provisional = in_chunks(connection, waiting, provisional_store.newest_rows)
-    alerts_of = _by_monitor(alerts)
-    held_up = _by_monitor(effect_store.find_waiting(connection, only))
-    issues = frame_store.read_all_issues(connection, newest)
-    parts = ("estimates", "evidence", "notices", "answers")
-    reports = report_store.read_parts(connection, closed, *parts)
-    notices_of_alerts = firing_notices(connection, alerts)
-    recoveries_of_alerts = recoveries(connection, alerts)
-    without_estimate = _by_monitor(attention_store.without_estimate(connection, now, only))
-    attention = _by_monitor(attention_store.read_attention(connection, now, only))
-    labels = label_notes.notes_of_open_rounds(connection, only, ended=newest)
-    doubts = concern_store.read_doubts(connection, newest)
-    restated = read_restated_rows(connection, closed)
-    for settings in monitors:
-        name = settings.name
-        monitor_rounds = seen.get(name, NOTHING_SEEN)
-        first = monitor_rounds.newest.id if monitor_rounds.newest else NO_ROUND
-        last = monitor_rounds.closed.id if monitor_rounds.closed else NO_ROUND
-        report = reports.get(last, {})
-        answers = report.get("answers")
-        estimates = [ReportedEstimate.model_validate(row) for row in report.get("estimates") or ()]
-        evidence = [EvidenceRow.model_validate(row) for row in report.get("evidence") or ()]
-        own_alerts = alerts_of.get(name, [])
-        yield _StatusOfOne(
-            settings=settings,
-            now=now,
-            seen=monitor_rounds,
-            open_rounds=[
-                OpenRound.of(round_, progress[round_.id], provisional.get(round_.id))
-                for round_ in monitor_rounds.waiting
-            ],
-            alerts=own_alerts,
-            held_up=held_up.get(name, []),
-            without_estimate=without_estimate.get(name, []),
-            attention=attention.get(name, []),
-            labels=labels.get(name, []),
-            estimates=first_shown(estimates),
-            limits=compare_limits(
-                evidence, estimates, {(alert.metric, alert.side) for alert in own_alerts}
-            ),
-            issues=issues.get(first, {}),
-            notices=report.get("notices") or [],
-            answers=answers and AnswersRow.model_validate(answers),
-            doubt=doubts.get(first),
-            restated=restated.get(last, []),
-            firing_notices=_of_alerts(notices_of_alerts, own_alerts),
-            recoveries=_of_alerts(recoveries_of_alerts, own_alerts),
-            only_learns=only_learns([row.state for row in evidence]),
-        )
-
-
-def _overview(connection: Connection, stored: _StatusOfOne) -> Overview:
+def _overview(connection: Connection, stored: StoredStatus) -> Overview:
     settings, last = stored.settings, stored.last
     problems = _problems(stored)
     concerns = _concerns(stored, missed_limits(connection, settings, last))
@@ -251,7 +129,7 @@ def _overview(connection: Connection, stored: _StatusOfOne) -> Overview:
     )
 
 
-def _concerns(stored: _StatusOfOne, missed: Mapping[str, str]) -> list[str]:
+def _concerns(stored: StoredStatus, missed: Mapping[str, str]) -> list[str]:
     noted = [lines.attention_text(each) for each in stored.attention if not is_missed_limit(each)]
     if stored.last is None:
         return noted
@@ -261,24 +139,7 @@ def _concerns(stored: _StatusOfOne, missed: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _of_alerts(facts: Mapping[str, ValueT], alerts: Sequence[StoredAlert]) -> dict[str, ValueT]:
-    return {alert.id: facts[alert.id] for alert in alerts if alert.id in facts}
-
-
-def _by_monitor(rows: Iterable[Of]) -> dict[str, list[Of]]:
-    by_name: dict[str, list[Of]] = {}
-    for row in rows:
-        by_name.setdefault(row.monitor, []).append(row)
-    return by_name
-
-
-def first_shown(rows: Iterable[EstimateRow]) -> list[EstimateRow]:
-    """Choose what people see first, in a fixed order."""
-    named = {(row.metric, row.basis, row.estimand): row for row in rows}
-    return [named[each] for each in SHOWN if each in named]
-
-
-def _status(stored: _StatusOfOne, problems: Sequence[str], concerns: Sequence[str]) -> Status:
+def _status(stored: StoredStatus, problems: Sequence[str], concerns: Sequence[str]) -> Status:
     if stored.alerts:
         return Status.ALERT
     if problems:
@@ -289,7 +150,7 @@ def _status(stored: _StatusOfOne, problems: Sequence[str], concerns: Sequence[st
     return Status.OK if watches else Status.LEARNING
 
 
-def _problems(stored: _StatusOfOne) -> list[str]:
+def _problems(stored: StoredStatus) -> list[str]:
     due = newest_slot(stored.settings.round.schedule, stored.now)
     newest = stored.newest or next(iter(stored.seen.future), None)
     is_unopened = newest is None or newest.slot < due
@@ -309,7 +170,7 @@ def _problems(stored: _StatusOfOne) -> list[str]:
     ]
 
 
-def _late_answers(stored: _StatusOfOne) -> Iterator[str]:
+def _late_answers(stored: StoredStatus) -> Iterator[str]:
     """Describe rounds past their deadline, then those that soon end without any answer."""
     for round_ in stored.open_rounds:
         remaining = round_.time_for_labels(stored.now)
@@ -321,7 +182,7 @@ def _late_answers(stored: _StatusOfOne) -> Iterator[str]:
             yield lines.unanswered_line(round_.round, remaining)
 
 
-def _notes(stored: _StatusOfOne) -> list[str]:
+def _notes(stored: StoredStatus) -> list[str]:
     return [
         *_upcoming(stored.seen.future),
         *closing_lines(stored.open_rounds, stored.settings.round.deadline, stored.now),
@@ -340,7 +201,7 @@ def _upcoming(rounds: Sequence[Round]) -> list[str]:
     return [lines.upcoming_line(len(made), made[-1].number, made[-1].slot)] if made else []
 
 
-def _of_last(stored: _StatusOfOne) -> list[str]:
+def _of_last(stored: StoredStatus) -> list[str]:
     """Report limits the last closed round could not watch, its restatement and irregular rows."""
     if stored.last is None:
         return []
@@ -367,25 +228,3 @@ def _untagged(connection: Connection, settings: MonitorSettings) -> list[str]:
     if why is None or report["model"] != settings.round.model:
         return []
     return [lines.untagged_line(why)]
-
-
-def firing_notices(connection: Connection, alerts: Sequence[StoredAlert]) -> dict[str, Notice]:
-    """Read the notices of open alerts as the log has them, without notices still to be written."""
-    keys = {f"{notice_id('alert.firing', alert.id)}/{LOG}": alert.id for alert in alerts}
-    payloads = effect_admin.with_keys(connection, list(keys)) if keys else {}
-    return {keys[key]: Notice.model_validate(payload) for key, payload in payloads.items()}
-
-
-def recoveries(connection: Connection, alerts: Sequence[StoredAlert]) -> dict[str, RecoveryRow]:
-    """Read how far open alerts are from their end, by their ids, as of the last closing."""
-    if not alerts:
-        return {}
-    newest = alert_store.newest_rounds(connection, [alert.id for alert in alerts])
-    reported = report_store.read_parts(connection, sorted(set(newest.values())), "alerts")
-    rows = {
-        (round_id, row["id"]): AlertRow.model_validate(row).recovery
-        for round_id, report in reported.items()
-        for row in report["alerts"]
-    }
-    now = {alert_id: rows.get((round_id, alert_id)) for alert_id, round_id in newest.items()}
-    return {alert_id: recovery for alert_id, recovery in now.items() if recovery is not None}

@@ -16,7 +16,7 @@ from monitor.domain.state import RoundState
 from monitor.presentation.alerts import recovery_sentence
 from monitor.rounds.estimation.judge import smoothed_rates
 from monitor.rounds.opening.setting_changes import pending_changes
-from monitor.rounds.sampling.plan import prior_rates_of, rates_of_cells
+from monitor.rounds.sampling.prior_rates import prior_rates_of, rates_of_cells
 from monitor.stats.core.counts import Counts
 from monitor.testing import MemorySource
 from tests.rounds.played import played

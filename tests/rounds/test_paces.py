@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from monitor.domain.model import Stratum, Verdict
+from monitor.rounds.early_estimates import EarlyLabels, early_row
 from monitor.rounds.paces import DAY, FollowedRound, ScoreCut, paces_by_score, score_cuts
-from monitor.rounds.provisional import EarlyLabels, early_row
 from monitor.stats.core.counts import Counts
 from monitor.storage.labels.provisional_store import DatedScore, PositiveCount
 

@@ -8,8 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from monitor.cli.commands.data_checks import check_source, check_truth
+from monitor.cli.commands.data_checks import check_source
 from monitor.cli.commands.results import promise_lines
+from monitor.cli.commands.truth_checks import check_truth
 from monitor.config.adapters import LOGINS
 from monitor.config.several import labelers_of
 from monitor.domain.adapters import LoginSite

@@ -24,7 +24,9 @@ from monitor.presentation.forecasts import PLAN_SOURCES, earlier_rounds_text
 from monitor.presentation.reasons import plan_note
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.estimation.groups import group_effect_of
-from monitor.rounds.sampling.plan import prospect_of, rates_before, reference_of
+from monitor.rounds.sampling.plan import prospect_of
+from monitor.rounds.sampling.prior_rates import rates_before
+from monitor.rounds.sampling.reference import reference_of
 from monitor.rounds.sampling.window_scan import scan_window, why_unusable
 from monitor.stats.design.allocation import Allocation, allocate
 from monitor.stats.design.assurance import ASSURANCE

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused, SourceUnavailable
@@ -20,30 +17,16 @@ from monitor.domain.settings import RoundSettings
 from monitor.domain.state import RoundState
 from monitor.presentation import windows
 from monitor.presentation.moves import drawn_reason
-from monitor.presentation.reasons import plan_note
 from monitor.rounds.censuses import first_censuses
 from monitor.rounds.context import MonitorContext, waits_until
 from monitor.rounds.parts.registry import drawn_counts
 from monitor.rounds.reporting.concerns import note
 from monitor.rounds.reporting.enqueue import enqueue_abandoned
-from monitor.rounds.sampling.amounts import large_item_sentences
-from monitor.rounds.sampling.baseline import check_baseline
-from monitor.rounds.sampling.plan import (
-    References,
-    broken_pictures,
-    doubled,
-    plan_labels,
-    rates_before,
-    reference_of,
-)
-from monitor.rounds.sampling.plausibility import Concern, missing_groups
-from monitor.rounds.sampling.round_sample import choose_items
-from monitor.rounds.sampling.sampled_logs import sampling_questions
+from monitor.rounds.sampling.plausibility import Concern, broken_pictures
+from monitor.rounds.sampling.reference import References
+from monitor.rounds.sampling.round_sample import plan_sample
 from monitor.rounds.sampling.window_check import DrawTrial, WindowCheck, best_trial
 from monitor.rounds.sampling.window_scan import WindowScan, base_key
-from monitor.stats.design.prior import PriorRates
-from monitor.stats.detection.alternatives import check_testable
-from monitor.stats.detection.half_space import LimitCannotBeTested
 from monitor.storage.labels import census_store
 from monitor.storage.results import part_store
 from monitor.storage.rounds import round_claims, round_transitions
@@ -126,16 +109,7 @@ def _write_sample(
     settings = round_.settings
     frame, censuses = first_censuses(context, round_, frame)
     scan = replace(scan, frame=frame)
-    reference = reference_of(context, round_, scan)
-    existing = rates_before(context, round_, scan, reference)
-    plan = plan_labels(frame, existing, settings, round_.seed)
-    untestable = _untestable(frame, existing, settings)
-    invalid = check_baseline(context, frame, round_.slot, settings)
-    notes = [plan_note(note) for note in plan.notes]
-    sample = choose_items(round_, frame, plan)
-    notes += large_item_sentences(frame, sample.sizes)
-    notes += sampling_questions(frame, settings, os.environ)
-    notes += missing_groups(frame)
+    sample = plan_sample(context, round_, scan)
     out = sample.items
     # Before the transaction: a source that takes minutes must not hold the store's write lock.
     with outside("show"):
@@ -144,20 +118,20 @@ def _write_sample(
     removed = sum(item.id not in shown for item in out)
     if removed > settings.bad_rows_max * len(out):  # the predictions have changed
         raise SourceUnavailable(windows.changed_sentence(removed, len(out)))
-    answers = [*notes, *untestable, *invalid.notes, *broken_pictures(shown.values(), settings)]
+    notes = [*sample.notes, *broken_pictures(shown.values(), settings)]
     now = context.clock()
     with context.database.write() as connection:
         round_claims.hold(connection, claim)
-        history_id = _history_of(connection, round_, scan, reference, now)
+        history_id = _history_of(connection, round_, scan, sample.reference, now)
         frame_store.write_strata(connection, round_.id, sample.tallies(frame))
-        issues = _issues(frame) | dict.fromkeys(answers, (1, False))
+        issues = _issues(frame) | dict.fromkeys(notes, (1, False))
         frame_store.write_issues(connection, round_.id, issues)
         frame_store.add_items(
             connection,
             round_.id,
             out,
             shown=shown,
-            doubled=doubled(sample.items, settings),
+            doubled=sample.doubled,
             parts=class_parts(settings.labeling),
             checkers=sample.checkers,
         )
@@ -165,7 +139,7 @@ def _write_sample(
             census_store.write_census(connection, round_.id, part, census, now)
         drawn = {(round_.id, part_store.DRAWN): drawn_counts(frame)}
         part_store.write_counts(connection, drawn)
-        frame_store.write_margins(connection, round_.id, plan.margins)
+        frame_store.write_margins(connection, round_.id, sample.margins)
         round_transitions.move(
             connection,
             claim,
@@ -182,7 +156,7 @@ def _write_sample(
             deadline=_deadline(context, round_, now),
         )
         # Of one kind the first is noted: a window with few rows is the plainest lost traffic.
-        for concern in (*concerns, *invalid.concerns):
+        for concern in (*concerns, *sample.concerns):
             note(connection, round_, concern.kind, concern.sentence, now)
 
 
@@ -221,19 +195,6 @@ def _deadline(context: MonitorContext, round_: Round, now: datetime) -> datetime
     if context.asks_people(settings):
         return now + settings.deadline
     return max(now, round_.slot + settings.deadline)
-
-
-def _untestable(frame: Frame, prior_rates: PriorRates | None, settings: RoundSettings) -> list[str]:
-    size = np.array([part.size for part in frame.strata])
-    is_flagged = np.array([part.stratum.flagged for part in frame.strata])
-    rate = None if prior_rates is None else prior_rates.rate
-    results = []
-    for limit in settings.limits.watched():
-        try:
-            check_testable(limit, size, is_flagged, rate)
-        except LimitCannotBeTested as error:
-            results.append(str(error))
-    return results
 
 
 def _issues(frame: Frame) -> dict[str, tuple[int, bool]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import NamedTuple
@@ -16,10 +16,12 @@ from monitor.domain.errors import SourceRefused
 from monitor.domain.implausible_scores import implausible_scores
 from monitor.domain.model import BadRow, Decisions, Frame, UsualRate, Verdict
 from monitor.domain.settings import RoundSettings
+from monitor.domain.shown import Shown, problem_of
 from monitor.domain.verdict_values import doubtful_verdicts
 from monitor.presentation import windows
 from monitor.presentation.parts import challenger
 from monitor.presentation.parts import judge as judge_texts
+from monitor.presentation.windows import broken_pictures_sentence
 
 FACTOR = 5
 """A flagged rate is odd if it is more than this many times off: classifiers drift by less."""
@@ -248,3 +250,15 @@ def _leaves_scale(frame: Frame, decided: Decisions) -> bool:
         return False
     scores = _scores(frame)
     return bool(scores) and min(scores) >= 0 and max(scores) <= 1
+
+
+def broken_pictures(shown: Collection[Shown], settings: RoundSettings) -> tuple[str, ...]:
+    """Return how many of these items have a picture that cannot be shown; nothing if none has."""
+    problems = [problem for one in shown if (problem := problem_of(one)) is not None]
+    if not problems:
+        return ()
+    sentence = broken_pictures_sentence(Counter(problems), len(shown))
+    if len(problems) > settings.bad_rows_max * len(shown):
+        message = f"{sentence}, more than bad_rows_max = {settings.bad_rows_max:g} allows"
+        raise SourceRefused(message, is_public=True)
+    return (sentence,)
