@@ -17,6 +17,9 @@ for coverage and, with `--alarms`, for alarms.
 all windows so far, lies outside of its interval, and how much wider the latter is in round 13 than
 one of a round that was chosen before.
 
+`--cautions`: how many rounds have the caution of few labels at recall, and how often the others,
+and these, hold the window's own recall.
+
 `--of-judge`: how often the intervals of a judge's TPR and FPR hold the process's, and half-widths.
 """
 
@@ -48,6 +51,7 @@ from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.random_shares import log_e_path_of_shares
 from monitor.stats.estimation.cell_matrix import matrix_draws, weighted_matrix
 from monitor.stats.estimation.judge_rates import judge_rates
+from monitor.stats.estimation.small_counts import small_count_caution
 from monitor.stats.history.robust_mixture import with_robust_weight
 from monitor.stats.history.running_mean import TUNED_FOR, running_interval
 
@@ -207,6 +211,7 @@ def main(
     precision: float = PRECISION,
     *,
     alarms: bool = False,
+    cautions: bool = False,
     of_judge: bool = False,
     at_once: bool = False,
     bands: bool = False,
@@ -217,12 +222,14 @@ def main(
     alarm_kinds = "alarms a year     of judge_tpr  judge_fpr   found in 4 and 12 rounds"
     heads = alarm_kinds if alarms else "TPR  FPR    half-widths" if of_judge else kinds
     heads = "alone       mean of all, and its width" if at_once else heads
+    heads = "cautions  recall without, with one" if cautions else heads
     print(f"{'items flagged labels, judge':38}{heads}")
     for setting in settings:
         for judge in judges:
             process = Process.of(setting, judge, precision, bands=bands)
             line_of = alarm_line if alarms else judge_line if of_judge else coverage_line
             line_of = at_once_line if at_once else line_of
+            line_of = caution_line if cautions else line_of
             for shares in kept or (None,):
                 log = process if shares is None else replace(process, kept=_pair(shares))
                 name = ", ".join((setting, judge, *([] if shares is None else [f"kept {shares}"])))
@@ -241,6 +248,18 @@ def coverage_line(process: Process, replicates: int) -> str:
     return "  ".join(f"{p:.2f} {r:.2f}" + " " for p, r in (*held,)) + " ".join(
         f"{each:.3f}" for each in half
     )
+
+
+def caution_line(process: Process, replicates: int) -> str:
+    """Count cautions of few labels at recall; cover recall in rounds without, and with, one."""
+    rng, held = np.random.default_rng(1), dict[bool, list[bool]]({False: [], True: []})
+    for _ in range(replicates):
+        counts, own = process.drawn(rng)
+        low, high = ends(matrix_draws(counts, seed=1, points=POINTS, cells=True).of("window"))
+        few = small_count_caution(counts, "recall", estimand="window", cells=True)
+        held[few is not None].append(bool(low[1] <= own[1] <= high[1]))
+    shares = (f"{np.mean(each):.2f}" if each else "-" for each in held.values())
+    return f"{len(held[True]) / replicates:.2f}      {'  '.join(shares)}"
 
 
 def at_once_line(process: Process, paths: int) -> str:

@@ -24,7 +24,7 @@ from monitor.stats.design.cell_counts import cells_by_class, unseen_answers
 from monitor.stats.estimation.cell_matrix import cell_posterior
 
 if TYPE_CHECKING:
-    from monitor.stats.core.arrays import Floats, Ints
+    from monitor.stats.core.arrays import Bools, Floats, Ints
     from monitor.stats.core.beta_mixture import BetaMixture
     from monitor.stats.core.counts import Counts
     from monitor.stats.core.draws import Estimand
@@ -34,6 +34,11 @@ if TYPE_CHECKING:
 FEW_LABELS = 5.0
 """Fewer of the rarer answer than this decide a metric with few labels. Where three are expected,
 four labeled rounds in five find fewer; where ten are, one in thirty."""
+
+FEW_OF_VERDICT = 8.0
+"""The same of passed items where a judge's verdict holds most of them and its labels show no
+positive. A judge that shares the classifier's mistakes may hide most missed items there: without
+this, recall is missed in a seventh of such rounds (benchmarks/results/fresh_windows.txt)."""
 
 LEVERAGE = 0.7
 """Share of a metric's variance from which on the few rarer answers of one stratum decide it. Chosen
@@ -87,6 +92,8 @@ def small_count_caution(
     and :math:`\min(a, b) - \tfrac12` is how many labels with the rarer answer the class's labels
     are worth; fewer than ``FEW_LABELS`` decide. A class decides the metric if it makes up a tenth
     or more of the metric's variance (delta method, with the finite-population term in a window).
+    Fewer than ``FEW_OF_VERDICT`` decide where a judge's verdict holds most passed items and no
+    label of those is positive.
 
     A class that is worth enough is looked at stratum by stratum. Turning one label of stratum h
     moves the metric by :math:`\delta_h = |\partial m/\partial N_h\pi_h|\, N_h/n_h`. Where one to
@@ -126,7 +133,7 @@ class SmallCounts:
         few = tuple(
             class_.deciding
             for class_, part in zip(self._classes, parts, strict=True)
-            if part > 0 and part >= _DECIDES * sum(parts) and class_.worth < FEW_LABELS
+            if part > 0 and part >= _DECIDES * sum(parts) and class_.worth < class_.few
         )
         if few:
             return FewLabels(few)
@@ -145,9 +152,10 @@ class SmallCounts:
             (PASSED, posterior.passed, ~counts.is_flagged),
         ):
             size, labeled = counts.size[members], counts.labeled[members]
+            few = FEW_OF_VERDICT if name == PASSED and _is_blank(counts, members) else FEW_LABELS
             if self.cells:  # one rate for the whole class
                 size, labeled = (each.sum(keepdims=True) for each in (size, labeled))
-            class_counts.append(_class_of(name, mixture, size, labeled, self.estimand))
+            class_counts.append(_class_of(name, mixture, size, labeled, self.estimand, few))
         return class_counts
 
     @cached_property
@@ -213,13 +221,17 @@ class SmallCounts:
 
 @dataclass(frozen=True, slots=True)
 class _ClassCounts:
-    """One predicted class: items, mean rate, its standard deviation, worth of its labels."""
+    """One predicted class: items, mean rate, its standard deviation, worth of its labels.
+
+    A worth of less than ``few`` is a caution.
+    """
 
     name: str
     size: int
     mean: float
     deviation: float
     worth: float
+    few: float
 
     @property
     def deciding(self) -> DecidingClass:
@@ -237,12 +249,21 @@ class _ClassCounts:
         return abs(change) / items if items > 0 else 0.0
 
 
+def _is_blank(counts: Counts, members: Bools) -> bool:
+    """Whether the verdict that holds most items of a class has no label that is positive."""
+    if counts.cell is None or not members.any():
+        return False
+    verdict = np.cumsum(np.diff(counts.cell[members], prepend=-1) <= 0)
+    largest = verdict == np.argmax(np.bincount(verdict, counts.size[members]))
+    return not counts.positive[members][largest].any()
+
+
 def _class_of(
-    name: str, mixture: BetaMixture, size: Ints, labeled: Ints, estimand: Estimand
+    name: str, mixture: BetaMixture, size: Ints, labeled: Ints, estimand: Estimand, few: float
 ) -> _ClassCounts:
     total = int(size.sum())
     if total == 0:
-        return _ClassCounts(name, 0, 0.0, 0.0, math.inf)
+        return _ClassCounts(name, 0, 0.0, 0.0, math.inf, few)
     share, alpha, beta = size / total, mixture.alpha, mixture.beta
     mean = float(share @ mixture.mean())
     means = (alpha / (alpha + beta)) @ share
@@ -252,9 +273,8 @@ def _class_of(
     both = mean * (1 - mean) / (float(within.sum()) + between) - 1
     worth = max(0.0, both * min(mean, 1 - mean) - _PRIOR)
     open_variance = float(np.sum(within * _open_share(size, labeled, estimand)))
-    return _ClassCounts(
-        name, total, mean, math.sqrt(open_variance + (between if open_variance > 0 else 0.0)), worth
-    )
+    deviation = math.sqrt(open_variance + (between if open_variance > 0 else 0.0))
+    return _ClassCounts(name, total, mean, deviation, worth, few)
 
 
 def _open_share(size: Ints, labeled: Ints, estimand: Estimand) -> Floats | float:

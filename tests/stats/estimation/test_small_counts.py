@@ -1,9 +1,13 @@
 """Whether few labels decide a metric: by hand, at the boundary, over strata, refused."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.estimation import small_counts
 from monitor.stats.estimation.posterior import estimate, estimates
@@ -148,3 +152,21 @@ def test_what_all_metrics_share_is_found_once_for_each_estimand(cells, monkeypat
     estimates(counts, metrics=tuple(METRICS), cells=cells, points=2**10)
 
     assert len(asked) == 2 * 2  # of two estimands, two classes
+
+
+@pytest.mark.parametrize(("found", "is_noted"), [(0, True), (2, False)])
+def test_a_verdict_that_holds_most_passed_items_without_a_positive_label_needs_more_labels(
+    found, is_noted
+):
+    # Of 14,000 items that a judge says no to, and 800 that it says yes to; the labels are worth
+    # seven positives, which are enough where no verdict cuts them.
+    counts = Counts(
+        size=np.array([600, 7_000, 7_000, 400, 400]),
+        labeled=np.array([100, 150, 150, 20, 20]),
+        positive=np.array([80, 0, found, 3, 4]),
+        is_flagged=np.array([True, False, False, False, False]),
+    )
+    cut = replace(counts, cell=np.array([0, 0, 1, 0, 1]))
+
+    assert small_count_caution(counts, "recall", cells=True) is None
+    assert (small_count_caution(cut, "recall", cells=True) is not None) == is_noted
