@@ -75,7 +75,7 @@ def test_a_file_filled_by_hand_is_taken_row_by_row_until_the_round_closes_and_co
         "todo.csv row 16",
     ]
     assert first.lines[3] == "37 new answers, 0 known already, 3 rows refused"
-    assert "waits for 3 answers of 40, until" in waiting.out
+    assert "is labeling: 37 of 40 answers, deadline" in waiting.out
     assert second.lines[0] == "3 new answers, 37 known already, 0 rows refused"
     assert again.lines == ["0 new answers, 40 known already, 0 rows refused"]
     assert closed.lines == [f"mail: round 1 (due {place.at(place.slot)} UTC) is closed"]

@@ -40,7 +40,7 @@ def test_a_round_of_two_people_waits_for_both_says_how_far_they_agree_and_lets_a
     place_of_two.run("run-once")
 
     assert first.lines[0] == "40 new answers, 0 known already, 0 rows refused"
-    assert "waits for 8 answers of 48, until" in waiting.out
+    assert "is labeling: 40 of 48 answers, deadline" in waiting.out
     assert by_the_same.code == 65
     assert by_the_same.lines[-1] == "0 new answers, 0 known already, 8 rows refused"
     assert (

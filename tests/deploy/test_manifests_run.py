@@ -116,4 +116,4 @@ def test_the_pods_upgrade_draw_a_round_answer_probes_and_end_when_told_to(cluste
     after = cluster.run("CronJob", "upgrade") + cluster.run("CronJob", "run-once")
 
     assert process.returncode == 0, said
-    assert "waits for" in after
+    assert "is labeling" in after

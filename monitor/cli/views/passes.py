@@ -13,7 +13,7 @@ from monitor.domain.errors import MonitorError
 from monitor.domain.slots import slots_after, window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.numbers import plural
-from monitor.presentation.status import rows_text, until_text
+from monitor.presentation.status import until_text
 from monitor.rounds.context import gives_up_at
 from monitor.storage.rounds import round_store
 
@@ -203,30 +203,17 @@ def _still(
 
     ``is_stated`` says that the reason why it does not go on stands elsewhere.
     """
-    yield from (
-        _still_sentence(open_round)
-        for open_round in waiting
-        if not is_stated or open_round.waits_until is not None
-    )
+    for open_round in waiting:
+        if open_round.waits_until is not None:
+            yield (
+                f"round {open_round.round}, due {minute(open_round.slot)} UTC, is open and waits"
+                f"{until_text(open_round.waits_until)}"
+            )
+        elif not is_stated:
+            yield open_round.line
     if not waiting and not is_stated:
         following = next(slots_after(context.settings.round.schedule, context.clock()))
         yield f"nothing due; the next round is due {minute(following)} UTC"
-
-
-def _still_sentence(open_round: OpenRound) -> str:
-    due = f"round {open_round.round} (due {minute(open_round.slot)} UTC)"
-    is_negative = open_round.missing_means == "negative"
-    if open_round.state is RoundState.LABELING and open_round.deadline and is_negative:
-        rows = rows_text(open_round.answered, open_round.wanted, open_round.deadline)
-        return f"{due} waits for labels: {rows}"
-    if open_round.state is RoundState.LABELING:
-        return (
-            f"{due} waits for {plural(open_round.wanted - open_round.answered, 'answer')} of "
-            f"{open_round.wanted}, until {minute(open_round.deadline)} UTC"
-        )
-    if open_round.waits_until is not None:
-        return f"{due} is open and waits{until_text(open_round.waits_until)}"
-    return f"{due} is being drawn elsewhere"
 
 
 def _round_json(round_: Round) -> dict[str, Any]:
