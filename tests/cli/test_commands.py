@@ -179,9 +179,9 @@ def test_an_alert_is_listed_ended_by_hand_and_kept(filled):
     assert any(f"  alert {begin}: recall at least 0.95, firing" in line for line in status.lines)
     assert ended.lines == [f"resolved {begin}: mail, recall at least 0.95"]
     [row] = filled.run("alerts").lines[2:]
-    assert row.startswith(f"{begin}  mail     recall at least 0.95  resolved  round ")
+    assert row.startswith(f"{begin}  mail     recall at least 0.95  resolved  fired ")
     assert row.endswith(": the label rule changed")
-    assert re.search(r"predictions of \S+ \S+ to \S+ \S+, fired \S+ \S+, until ", row)
+    assert re.search(r"by round \d, on the predictions of \S+ \S+ to \S+ \S+ UTC, until ", row)
 
 
 def test_the_variable_names_the_config_where_no_option_does(place, monkeypatch):

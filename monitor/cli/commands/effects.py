@@ -172,7 +172,7 @@ def alerts(
     with opened(config, monitor=monitor) as application, application.database.read() as connection:
         alerts = alert_store.find_alerts(connection, monitor=monitor)
     alerts.sort(key=lambda alert: alert.state != "firing")
-    head = ["id", "monitor", "limit", "state", "since (UTC)"]
+    head = ["id", "monitor", "limit", "state", "history"]
     table = Table(head, [_alert_row(alert) for alert in alerts])
     values = {"alerts": [alert_json(alert) for alert in alerts]}
     echo_answer(values, [table] if alerts else "no alerts", json=json)
@@ -304,14 +304,11 @@ def _limit(alert: StoredAlert) -> str:
 
 
 def _alert_row(alert: StoredAlert) -> list[str]:
-    from monitor.presentation.alerts import note_text
+    from monitor.presentation.alerts import fired, note_text
 
-    window = f"{minute(alert.window.start)} to {minute(alert.window.end)}"
-    since = f"round {alert.fired_in_round}, predictions of {window}, fired {minute(alert.fired_at)}"
-    if alert.ended_at is not None:
-        since += f", until {minute(alert.ended_at)}: {alert.ended_why}"
-    since = "; ".join([since, *map(note_text, alert.notes)])
-    return [alert.id[:8], alert.monitor, _limit(alert), str(alert.state), since]
+    end = f", until {minute(alert.ended_at)} UTC: {alert.ended_why}" if alert.ended_at else ""
+    history = "; ".join([f"{fired(alert)}{end}", *map(note_text, alert.notes)])
+    return [alert.id[:8], alert.monitor, _limit(alert), str(alert.state), history]
 
 
 TEST = "test"
