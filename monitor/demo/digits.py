@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -245,9 +245,11 @@ def _name(index: int) -> str:
 
 def png(image: Pixels) -> bytes:
     """Draw an image as a PNG."""
+    from scipy import ndimage  # noqa: PLC0415
+
     ink = np.pad(image / INK, _MARGIN)
-    across = _enlarging(len(ink))
-    lightness = 1 / (1 + np.exp(_SHARPNESS * (across @ ink @ across.T - _EDGE)))
+    smooth = ndimage.zoom(ink, SIDE / len(ink), order=1, mode="nearest", grid_mode=True)
+    lightness = 1 / (1 + np.exp(_SHARPNESS * (smooth - _EDGE)))
     shades = np.round(255 * lightness).astype(np.uint8)
     height, width = shades.shape
     lines = np.hstack([np.zeros((height, 1), np.uint8), shades]).tobytes()  # 0: no filter
@@ -257,13 +259,3 @@ def png(image: Pixels) -> bytes:
         struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
         for name, data in parts
     )
-
-
-@cache
-def _enlarging(small: int) -> Values:
-    """Weights that make a line of a picture of the pixels of a small one, linear in between."""
-    at = (np.arange(SIDE) + 0.5) * small / SIDE - 0.5
-    distance = np.abs(at[:, None] - np.arange(small)[None, :])
-    weights: Values = np.clip(1 - distance, 0, None)
-    weights /= weights.sum(axis=1, keepdims=True)
-    return weights
