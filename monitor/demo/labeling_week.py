@@ -6,9 +6,9 @@ shown beside the estimate before them, and beside what all images of the week re
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from monitor.demo import folder as demo_folder
 from monitor.demo.digits import Confusion, DigitScenario
@@ -42,16 +42,6 @@ class Answered:
     answers: int
     right: int
     truth: Confusion
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the same, ready for JSON."""
-        return {
-            "answers": self.answers,
-            "right": self.right,
-            "before": _estimates(self.before),
-            "after": None if self.after is None else _estimates(self.after),
-            "true": {metric: self.truth.of(metric) for metric in METRICS},
-        }
 
 
 class LabelingWeek:
@@ -188,7 +178,3 @@ def _moved(metric: str, before: DemoRound, after: DemoRound) -> str:
         f"{metric.capitalize()} {way if points else 'did not move'}; by your answers it lies "
         f"between {now.low:.2f} and {now.high:.2f}."
     )
-
-
-def _estimates(round_: DemoRound) -> dict[str, Any]:
-    return {name: asdict(estimate) for name, estimate in round_.pooled.items()}

@@ -7,10 +7,10 @@ height, of a pipe and of a log file.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -76,21 +76,6 @@ class DemoResult:
             for metric, estimate in round_.alone.items()
         ]
         return sum(held), len(held)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the same, ready for JSON."""
-        return {
-            "folder": str(self.folder),
-            "rounds": [_round(round_) for round_ in self.rounds],
-            "limits": self.limits,
-            "drop_round": self.drop_round,
-            "fired_round": self.fired_round,
-            "found": self.found,
-            "labels": self.labels,
-            "images": self.images,
-            "command": self.command,
-            "failed": self.failed,
-        }
 
 
 def show_start(console: Console, scenario: DigitScenario, written: WrittenFolder) -> None:
@@ -215,19 +200,3 @@ def _line(cells: Sequence[str]) -> str:
 def echo(console: Console, text: str = "", style: str = "") -> None:
     """Print a line as it is: nothing in it is markup, and no width breaks it."""
     console.print(Text(text, style=style), soft_wrap=True)
-
-
-def _round(round_: DemoRound) -> dict[str, Any]:
-    return {
-        "round": round_.number,
-        "week": round_.week.isoformat(),
-        "images": round_.truth.size,
-        "labels": round_.labeled.size,
-        "true": {metric: round_.truth.of(metric) for metric in METRICS},
-        "round_alone": {name: asdict(estimate) for name, estimate in round_.alone.items()},
-        "pooled": {name: asdict(estimate) for name, estimate in round_.pooled.items()},
-        "naive_recall": round_.naive_recall,
-        "evidence": round_.evidence,
-        "fires_at": round_.fires_at,
-        "fired": list(round_.fired),
-    }

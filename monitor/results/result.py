@@ -25,6 +25,8 @@ def dump(value: Any) -> Any:
     """
     if isinstance(value, datetime):
         return value.isoformat()
+    if isinstance(value, Path):
+        return str(value)
     named = _named(value)
     if named is not None:
         return {name: dump(each) for name, each in named.items()}

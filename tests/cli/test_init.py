@@ -70,8 +70,8 @@ def test_labels_in_a_column_give_an_estimate_with_a_warning_where_only_some_item
     sizes = {"flagged_size": 400, "passed_size": 3600}
     same = monitor.estimate(tp=tp, fp=fp, fn=fn, tn=len(labeled) - tp - fp - fn, **sizes)
     labels = said["labels"]
-    assert (labels["flagged_positive"], labels["passed_positive"]) == (tp, fn)
-    assert labels["estimates"] == same["estimates"]
+    assert (labels["flagged"]["positive"], labels["passed"]["positive"]) == (tp, fn)
+    assert labels["result"] == same.to_dict()
     assert [warning.split(",")[0] for warning in labels["warnings"]] == [
         "each label counts as drawn at random from the flagged or from the passed items. Labels "
         "that were picked in another way"

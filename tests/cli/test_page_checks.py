@@ -38,8 +38,8 @@ def test_a_login_by_tokens_that_nobody_has_is_worth_a_look(place, pages):
     place.run("users", "add", "ada")
     after = pages()["login of pages"]
 
-    assert "nobody can sign in yet; run: pr-monitor users add" in before["looks"][0]
-    assert (after["found"], after["looks"]) == ("1 user", [])
+    assert "nobody can sign in yet; run: pr-monitor users add" in before["concerns"][0]
+    assert (after["found"], after["concerns"]) == ("1 user", [])
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_an_adjudicator_who_cannot_decide_is_worth_a_look(place, pages, role, lo
     if role is not None:
         place.run("users", "add", "bob", "--role", role)
 
-    [found] = pages(labeling=JUDGED)["login of pages"]["looks"]
+    [found] = pages(labeling=JUDGED)["login of pages"]["concerns"]
 
     assert found.startswith("labeling.adjudicator of mail is bob, ")
     assert look in found

@@ -19,6 +19,7 @@ from monitor.demo.digits import Camera, DigitScenario, write_pictures
 from monitor.demo.labeling_week import LabelingWeek, story
 from monitor.domain.model import Answer
 from monitor.domain.shown import picture
+from monitor.results.result import dump
 from monitor.storage.pages import page_store
 from tests.servers import free_port
 from tests.service.pages.browsers import chromium
@@ -109,7 +110,7 @@ def test_the_estimate_moves_once_all_is_answered_and_not_before(week, answered):
     assert (before.number, after.number) == (2, 3)
     assert after.labeled.size == LABELS
     assert after.pooled["recall"] != before.pooled["recall"]
-    assert json.loads(json.dumps(answered.to_dict()))["answers"] == LABELS
+    assert json.loads(json.dumps(dump(answered)))["answers"] == LABELS
 
 
 def test_what_is_said_of_it_has_both_weeks_the_truth_and_the_way_it_moved(answered):

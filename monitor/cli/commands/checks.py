@@ -53,16 +53,6 @@ class Check:
     note: str | None = None
     concerns: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, str | tuple[str, ...] | None]:
-        """Return it for programs."""
-        return {
-            "what": self.what,
-            "found": self.found or None,
-            "problem": self.problem,
-            "note": self.note,
-            "looks": self.concerns,
-        }
-
 
 def checks(application: Application, config: Path) -> Iterator[Check]:
     """Try one after the other, so that each is shown when it is known."""

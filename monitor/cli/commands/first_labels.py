@@ -70,20 +70,6 @@ class FirstLabels:
             name: point for name, point in points.items() if point is not None and 0 < point < 1
         }
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return all values."""
-        return {
-            "column": self.column,
-            "is_named": self.is_named,
-            **{
-                f"{name}_{what}": getattr(part, what)
-                for name, part in (("flagged", self.flagged), ("passed", self.passed))
-                for what in ("size", "labeled", "positive")
-            },
-            "estimates": self.result.estimates,
-            "warnings": self.warnings,
-        }
-
     def document(self) -> Iterator[str | Table]:
         """Return what the labels are, what they say, and the warnings."""
         yield (

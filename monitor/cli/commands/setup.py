@@ -121,12 +121,11 @@ def init(
     _refuse_without_table(predictions, table)
     described = _described(path, config.parent, table)
     chosen = Chosen(id_, time, score, predicted, positive, threshold, label, table, classes)
-    flag = [] if config == CONFIG else ["--config", str(config)]
-    command = ["pr-monitor", "init", predictions, *flag]
+    command = ["pr-monitor", "init", predictions, *_config_option(config)]
     first = first_config(path, described, chosen, command)
     with writing(config):
         config.write_text(first.text, encoding="utf-8")
-    _echo_first(first, described, config, shlex.join(["pr-monitor", "check", *flag]), json=json)
+    _echo_first(first, described, config, json=json)
 
 
 def _init_experiment(
@@ -146,10 +145,17 @@ def _init_experiment(
     proposal = propose(experiment, config.parent, tracking_uri, chosen)
     with writing(config):
         config.write_text(proposed_config(proposal), encoding="utf-8")
-    flag = [] if config == CONFIG else ["--config", str(config)]
-    wrote = f"wrote {config}; read it, then run: {shlex.join(['pr-monitor', 'check', *flag])}"
     values = {"config": str(config), "source": proposal.source}
-    echo_answer(values, [*proposal.source, wrote], json=json)
+    echo_answer(values, [*proposal.source, _wrote(config)], json=json)
+
+
+def _config_option(config: Path) -> list[str]:
+    return [] if config == CONFIG else ["--config", str(config)]
+
+
+def _wrote(config: Path) -> str:
+    command = shlex.join(["pr-monitor", "check", *_config_option(config)])
+    return f"wrote {config}; read it, then run: {command}"
 
 
 def check(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
@@ -220,9 +226,7 @@ def _pattern(predictions: str) -> str:
     return pattern_of_folder(Path(predictions))
 
 
-def _echo_first(
-    first: FirstConfig, described: Described, config: Path, command: str, *, json: bool
-) -> None:
+def _echo_first(first: FirstConfig, described: Described, config: Path, *, json: bool) -> None:
     """Print the columns, the answer for each monitor, and the command to run next."""
     from monitor.cli.commands.first_answer import answers_document, columns_text, first_answer
 
@@ -239,7 +243,6 @@ def _echo_first(
         "guesses": first.guesses,
         "answers": answers,
         "problems": problems,
-        "next": command,
     }
     document = [
         columns_text(first.columns),
@@ -247,7 +250,7 @@ def _echo_first(
         *answers_document(answers),
         *(f"{painted('PROBLEM', 'red')} {problem}" for problem in problems),
         "",
-        f"wrote {config}; read it, then run: {command}",
+        _wrote(config),
     ]
     echo_answer(values, document, json=json)
 
