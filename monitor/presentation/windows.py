@@ -141,26 +141,20 @@ def held_back_sentence(monitor: str, number: int) -> str:
     )
 
 
-def never_any_sentence(window: Window) -> str:
-    """Return the sentence that a window is empty, as all were so far."""
-    return f"no predictions from {window}, and none at all yet (is the source up to date?)"
-
-
-def gap_sentence(window: Window, newest: datetime) -> str:
-    """Return the sentence that a window is empty, though there are later predictions."""
-    return f"{_end_of(window, newest)}, after it (is something missing in the source?)"
-
-
-def ended_before_sentence(
-    window: Window, newest: datetime, rerun: tuple[str, datetime] | None
+def empty_sentence(
+    window: Window, newest: datetime | None, rerun: tuple[str, datetime] | None = None
 ) -> str:
-    """State that predictions end before a window; ``rerun`` is the slot that has the newest."""
-    ended = f"{_end_of(window, newest)} (is the source up to date?)"
+    """Return the sentence that a window is empty, and when the newest prediction is of.
+
+    ``rerun`` is the slot of the newest window that has any.
+    """
+    if newest is None:
+        return f"no predictions from {window}, and none at all yet (is the source up to date?)"
+    ended = f"no predictions from {window}; the newest is of {minute_text(newest)} UTC"
+    if newest >= window.end:
+        return f"{ended}, after it (is something missing in the source?)"
+    ended += " (is the source up to date?)"
     return ended if rerun is None else f"{ended}; {run_command(*rerun)} runs the window of that one"
-
-
-def _end_of(window: Window, newest: datetime) -> str:
-    return f"no predictions from {window}; the newest is of {minute_text(newest)} UTC"
 
 
 def few_rows_sentence(frame: Frame, window: Window, usual: float) -> str:

@@ -138,16 +138,13 @@ def _check_window(context: MonitorContext, round_: Round) -> WindowCheck:
 def _why_empty(context: MonitorContext, round_: Round) -> str:
     """Describe where the predictions end, and how to run the newest window that has any."""
     window, span = round_.window, context.source.span()
-    if span is None:
-        return windows.never_any_sentence(window)
-    newest = span[1]
-    if newest >= window.end:
-        return windows.gap_sentence(window, newest)
+    if span is None or span[1] >= window.end:
+        return windows.empty_sentence(window, span and span[1])
     schedule = round_.settings.schedule
-    slot = next(slots_after(schedule, newest + schedule.lag))
+    slot = next(slots_after(schedule, span[1] + schedule.lag))
     with context.database.read() as connection:
         is_run = round_store.round_at(connection, round_.monitor_id, slot) is not None
-    return windows.ended_before_sentence(window, newest, None if is_run else (round_.monitor, slot))
+    return windows.empty_sentence(window, span[1], None if is_run else (round_.monitor, slot))
 
 
 def source_differences(before: RoundSettings, after: RoundSettings) -> tuple[str, ...]:
