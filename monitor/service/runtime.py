@@ -13,7 +13,6 @@ from monitor.config.diff import ConfigDiff, changes, written
 from monitor.config.load import load_config
 from monitor.config.model import Config
 from monitor.domain.errors import MonitorError, SchemaNewer, StoppedByBug
-from monitor.presentation.status import unable_text
 from monitor.rounds.opening.removed_monitors import removed_monitors
 from monitor.rounds.opening.setting_changes import pending_changes
 from monitor.service.imports import import_for_adapters
@@ -119,7 +118,10 @@ class Running:
         complaints = [self.heartbeat.complaint()]
         errors = [self._errors.get(name) for name in self.application.names]
         if errors and all(isinstance(error, StoppedByBug) for error in errors):
-            complaints.append(unable_text(len(errors)))
+            complaints.append(
+                f"no monitor can work: a bug stopped the last look at each of {len(errors)}; the "
+                "log has the traceback"
+            )
         return "; ".join(filter(None, complaints)) or None
 
     def ready(self) -> str | None:

@@ -8,7 +8,6 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from monitor.domain.errors import MonitorError
-from monitor.presentation.status import broken_text, silent_text, stuck_text
 from monitor.storage import schema
 
 if TYPE_CHECKING:
@@ -59,12 +58,20 @@ class Heartbeat:
         """Report what hangs, and loops that a bug stops; None for all well."""
         now = self._clock()
         with self._lock:
-            silent = {loop: now - at for loop, at in self._beats.items() if now - at > SILENT}
-            stuck = {step: now - at for step, at in self._steps.items() if now - at > STUCK}
-            complaints = [silent_text(loop, seconds) for loop, seconds in silent.items()]
-            complaints += [stuck_text(step, seconds) for step, seconds in stuck.items()]
+            complaints = [
+                f"the loop of {loop} has been silent for {(now - at) / 60:.0f} minutes"
+                for loop, at in self._beats.items()
+                if now - at > SILENT
+            ]
             complaints += [
-                broken_text(loop, type(bug).__name__) for loop, bug in self._bugs.items()
+                f"{step} has been under way for {(now - at) / 60:.0f} minutes"
+                for step, at in self._steps.items()
+                if now - at > STUCK
+            ]
+            complaints += [
+                f"the loop of {loop} is stopped by a bug ({type(bug).__name__}); the log has the "
+                "traceback"
+                for loop, bug in self._bugs.items()
             ]
         return "; ".join(complaints) or None
 
