@@ -109,7 +109,7 @@ hooks: [ops] => hooks: [oops]
 bad_rows_max: 0.01 => name: mail-travel
     18, monitors[mail-travel].name: the key is repeated, first in line 4; keep one of them
 bad_rows_max: 0.01 => bad_rows_max: !!python/name:x 1
-    18, monitors[mail-travel].bad_rows_max: tags (words that begin with !) are not supported; remove it
+    18: tags (words that begin with !) are not supported; remove it
 tenant: [eu, us] => tenant: []
     11, monitors[mail-travel].source.where.tenant: an empty list matches nothing; name a value or more
 store: sqlite:///monitor.db => stor: sqlite:///monitor.db

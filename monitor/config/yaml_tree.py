@@ -1,7 +1,7 @@
 """A YAML file as plain values that know their lines; everything odd is refused by file and line.
 
 Accepted is YAML as people write it by hand, its words read as YAML 1.2 has them: one document, no
-key twice, no tags, at most `MAX_BYTES` bytes, `MAX_DEPTH` levels and `MAX_NODES` values.
+key or anchor twice, no tags, at most `MAX_BYTES` bytes, `MAX_DEPTH` levels and `MAX_NODES` values.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_DEPTH = 30  # three times what the settings need; keeps brackets from exhaus
 MAX_NODES = 100_000  # after aliases are written out, so that few lines cannot become many
 _LONGEST_NAME = 100  # characters of a list item's name that a path shows
 # In C, ten times as fast, where PyYAML was built with libyaml, as its wheels are.
-_PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_PARSER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _PLAIN_WORDING: dict[str, bool | None] = dict.fromkeys(("", "~", "null", "Null", "NULL"))
 _PLAIN_WORDING |= dict.fromkeys(("true", "True", "TRUE"), True)
 _PLAIN_WORDING |= dict.fromkeys(("false", "False", "FALSE"), False)
@@ -107,12 +107,14 @@ def _tree_of(content: bytes) -> Tree:
     if len(content) > MAX_BYTES:
         message = f" is larger than {MAX_BYTES:,} bytes; is it a config file?"
         raise _NoTree(message)
-    root = _composed(content.decode("utf-8-sig"))
+    text = content.decode("utf-8-sig")
+    _check_events(text)
+    root = yaml.compose(text, Loader=_PARSER)
     if root is None:
         message = ": the file is empty; `pr-monitor init PREDICTIONS` writes one"
         raise _NoTree(message)
     tree = Tree()
-    tree.values = _value(tree, root, root.line)
+    tree.values = _value(tree, root, _line(root))
     return tree
 
 
@@ -127,80 +129,56 @@ def _check_size(line: int, *, depth: int, values: int) -> None:
         raise _NoTree(message)
 
 
-@dataclass(slots=True)
-class _Node:
-    """A value as the parser has it; ``parts`` of a mapping are its keys and values in turn."""
-
-    event: Any
-    line: int
-    parts: list[_Node] = field(default_factory=list)
-
-
-def _composed(text: str) -> _Node | None:
-    """Parse a text; deep nesting and endless lists are refused before they are read to the end."""
-    anchors: dict[str, _Node] = {}
-    document: list[_Node] = []
-    inside = [document]
-    values = 0
+def _check_events(text: str) -> None:
+    """Refuse tags, repeated anchors, deep nesting and endless lists, before any is composed."""
+    depth = values = 0
+    anchors: set[str] = set()
     for event in yaml.parse(text, Loader=_PARSER):
-        if isinstance(event, yaml.DocumentStartEvent) and document:
-            raise _at(event, "a second document begins here")
-        if isinstance(event, yaml.CollectionEndEvent):
-            inside.pop()
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
         if isinstance(event, yaml.NodeEvent):
-            node = _node(event, anchors)
-            inside[-1].append(node)
-            if isinstance(event, yaml.CollectionStartEvent):
-                inside.append(node.parts)
             values += 1
-            _check_size(node.line, depth=len(inside) - 1, values=values)
-    return document[0] if document else None
+            line = event.start_mark.line + 1
+            _check_size(line, depth=depth, values=values)
+            if isinstance(event, yaml.AliasEvent):
+                continue
+            if event.tag is not None:
+                message = f":{line}: tags (words that begin with !) are not supported; remove it"
+                raise _NoTree(message)
+            if event.anchor in anchors:
+                message = f":{line}: this anchor (&name) is used before; give it another name"
+                raise _NoTree(message)
+            anchors |= {event.anchor} - {None}
 
 
-def _node(event: Any, anchors: dict[str, _Node]) -> _Node:
-    """Return the node that begins here, or the one that an alias stands for."""
-    if isinstance(event, yaml.AliasEvent):
-        if event.anchor not in anchors:
-            raise _at(event, "found undefined alias")
-        return anchors[event.anchor]
-    node = _Node(event, event.start_mark.line + 1)
-    if event.anchor is not None:
-        anchors[event.anchor] = node
-    return node
+def _line(node: yaml.Node) -> int:
+    return int(node.start_mark.line) + 1
 
 
-def _at(event: Any, problem: str) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
-
-
-def _value(tree: Tree, node: _Node, line: int, way: Way = ()) -> Value:
+def _value(tree: Tree, node: yaml.Node, line: int, way: Way = ()) -> Value:
     """Turn the parser's nodes into plain values, aliases written out."""
     _check_size(line, depth=len(way), values=len(tree.lines))  # an alias may hold itself
     tree.lines[way] = line
-    event = node.event
-    if event.tag is not None:
-        tree.refuse(way, "tags (words that begin with !) are not supported; remove it")
-    if isinstance(event, yaml.MappingStartEvent):
+    if isinstance(node, yaml.MappingNode):
         return _mapping(tree, node, way)
-    if isinstance(event, yaml.SequenceStartEvent):
-        return [_value(tree, one, one.line, (*way, i)) for i, one in enumerate(node.parts)]
-    is_plain, _ = event.implicit
-    return _word(event.value) if is_plain else str(event.value)
+    if isinstance(node, yaml.SequenceNode):
+        return [_value(tree, one, _line(one), (*way, i)) for i, one in enumerate(node.value)]
+    return str(node.value) if node.style else _word(node.value)
 
 
-def _mapping(tree: Tree, node: _Node, way: Way) -> dict[str, Value]:
+def _mapping(tree: Tree, node: yaml.MappingNode, way: Way) -> dict[str, Value]:
     values: dict[str, Value] = {}
-    for key, value in zip(node.parts[::2], node.parts[1::2], strict=True):
-        if not isinstance(key.event, yaml.ScalarEvent):
-            tree.refuse(way, "a key must be a plain word", key.line)
+    for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            tree.refuse(way, "a key must be a plain word", _line(key))
             continue
-        name = key.event.value
+        name = key.value
         path = (*way, name)
         if name in values:
             first = f"the key is repeated, first in line {tree.lines[path]}"
-            tree.refuse(path, f"{first}; keep one of them", key.line)
+            tree.refuse(path, f"{first}; keep one of them", _line(key))
         else:
-            values[name] = _value(tree, value, key.line, path)
+            values[name] = _value(tree, value, _line(key), path)
     return values
 
 

@@ -139,11 +139,12 @@ ODD_FILES = [
         ":1: over 30 levels deep, aliases (*name) written out; is it a config file?",
     ),
     (b"a: &a [*a]\n", ":1: over 30 levels deep, aliases (*name) written out; is it a config file?"),
+    (b"a: &a 1\nb: &a 2\n", ":2: this anchor (&name) is used before; give it another name"),
     (b"#" * (MAX_BYTES + 1), " is larger than 1,000,000 bytes; is it a config file?"),
 ]
 
 
-@pytest.mark.parametrize("parser", [yaml.CSafeLoader, yaml.SafeLoader])
+@pytest.mark.parametrize("parser", [yaml.CBaseLoader, yaml.BaseLoader])
 @pytest.mark.parametrize(("content", "sentence"), ODD_FILES)
 def test_an_odd_file_is_refused_in_one_sentence(refused, monkeypatch, content, sentence, parser):
     monkeypatch.setattr(yaml_tree, "_PARSER", parser)
