@@ -377,9 +377,10 @@ class MonitorSettings(Settings):
 
 
 class Begins(StrEnum):
-    """What a round may be the first of."""
+    """What a round may be the first of, or the first of again."""
 
     HISTORY = "history"
+    EARLIER_HISTORY = "earlier history"
     SCHEDULE = "schedule"
 
 

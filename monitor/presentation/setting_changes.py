@@ -10,6 +10,7 @@ from monitor.presentation.numbers import minute_text
 
 _FIRST = {
     Begins.HISTORY: "begins a new history",
+    Begins.EARLIER_HISTORY: "continues an earlier history",
     Begins.SCHEDULE: "is the first by another schedule",
 }
 _STARTS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from monitor.domain.model import Frame
@@ -14,7 +14,6 @@ from monitor.presentation import setting_changes
 from monitor.rounds.context import MonitorContext
 from monitor.storage.rounds import round_store
 from monitor.storage.samples import frame_store
-from monitor.storage.samples.frame_store import History
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -75,19 +74,17 @@ def version_change(context: MonitorContext, frame: Frame) -> list[str]:
 
 
 def read_changes(connection: Connection, rounds: Sequence[Round]) -> dict[int, list[Change]]:
-    """Find where a new history or another schedule began, by the id of the round that began it.
+    """Find where another history or schedule began, by the id of the round that is the first of it.
 
     ``rounds`` are in slot order, of any monitors.
     """
-    ids = {round_.history_id for round_ in rounds if round_.history_id is not None}
-    histories = frame_store.read_histories(connection, ids)
     result: dict[int, list[Change]] = {}
     before: dict[int, Round] = {}  # the last round of each monitor, and the last that was drawn
     drawn: dict[int, Round] = {}
     for round_ in rounds:
         monitor = round_.monitor_id
         changes = [
-            *(_new_history(drawn[monitor], round_, histories) if monitor in drawn else []),
+            *(_new_history(connection, drawn[monitor], round_) if monitor in drawn else []),
             *(_new_schedule(before[monitor], round_) if monitor in before else []),
         ]
         if changes:
@@ -98,15 +95,18 @@ def read_changes(connection: Connection, rounds: Sequence[Round]) -> dict[int, l
     return result
 
 
-def _new_history(before: Round, now: Round, histories: Mapping[int, History]) -> list[Change]:
+def _new_history(connection: Connection, before: Round, now: Round) -> list[Change]:
     if now.history_id is None or now.history_id == before.history_id or before.history_id is None:
         return []
+    histories = frame_store.read_histories(connection, [before.history_id, now.history_id])
     old, new = histories[before.history_id], histories[now.history_id]
     versions = _differences(
         {"model version": old.model_version}, {"model version": new.model_version}
     )
     settings = _differences(_of_history(before.settings), _of_history(now.settings))
-    return [Change(Begins.HISTORY, (*settings, *versions))]
+    is_first = now.slot == round_store.first_slot(connection, now.history_id)
+    begins = Begins.HISTORY if is_first else Begins.EARLIER_HISTORY
+    return [Change(begins, (*settings, *versions))]
 
 
 def _new_schedule(before: Round, now: Round) -> list[Change]:

@@ -196,6 +196,12 @@ def closed_rounds(connection: Connection, history_id: int) -> list[Round]:
     return find_where(connection, rounds.c.history_id == history_id, _IS_CLOSED)
 
 
+def first_slot(connection: Connection, history_id: int) -> datetime | None:
+    """Read the slot of a history's first round."""
+    slots = select(rounds.c.slot).where(rounds.c.history_id == history_id)
+    return connection.scalar(slots.order_by(rounds.c.slot).limit(1))
+
+
 def rounds_from(connection: Connection, history_id: int, first: Round) -> list[Round]:
     """Read a round and the closed ones of its history after it, in slot order."""
     later = and_(rounds.c.history_id == history_id, _IS_CLOSED, rounds.c.slot > first.slot)

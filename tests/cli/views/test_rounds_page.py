@@ -52,6 +52,19 @@ def test_check_says_that_another_threshold_means_a_new_history_and_rounds_where_
     assert begins == [[], [{"what": "history", "settings": ["source.threshold 0.5 -> 0.6"]}]]
 
 
+def test_a_round_with_the_settings_of_an_earlier_one_continues_its_history(place):
+    for days, threshold in ((2, 0.5), (1, 0.6), (0, 0.5)):
+        place.config(threshold=("threshold: 0.5", f"threshold: {threshold}"))
+        place.run_at(place.slot - days * DAY, "run-once")
+
+    done, last = place.run("rounds"), place.as_json("rounds")["rounds"][-1]
+
+    assert done.lines[-1] == (
+        "mail: round 3 continues an earlier history (source.threshold 0.6 -> 0.5)"
+    )
+    assert [each["what"] for each in last["begins"]] == ["earlier history"]
+
+
 def test_a_backfill_that_asks_people_says_what_it_waits_for(place):
     place.config(labeling=PEOPLE)
 
