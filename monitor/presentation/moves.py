@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from monitor.domain.state import RoundState
 from monitor.presentation.numbers import minute_text
 
 DUE = "due"
@@ -119,3 +120,8 @@ def behind_text(version: int) -> str:
 def forgotten_item_reason(item_id: str) -> str:
     """Return the sentence that what people were shown of an item is gone from the store."""
     return f"what people were shown of item {item_id!r} was deleted on request"
+
+
+def stays_text(state: RoundState) -> str:
+    """Return the end of a slot's line: why its round is not done again."""
+    return f"is {state}; it stays as it is"

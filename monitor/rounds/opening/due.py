@@ -48,7 +48,7 @@ def why_it_stays(context: MonitorContext, slot: datetime) -> str:
             return moves.NOTHING_TO_SEE
         if round_.is_lost:
             return moves.LOST_STAYS
-        return f"is {round_.state}; it stays as it is"
+        return moves.stays_text(round_.state)
 
 
 def _round_at(connection: Connection, context: MonitorContext, slot: datetime) -> Round | None:
