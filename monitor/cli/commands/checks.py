@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from monitor.cli.commands.data_checks import check_source
 from monitor.cli.commands.results import promise_lines
 from monitor.cli.commands.truth_checks import check_truth
+from monitor.cli.views.checked import Check
 from monitor.config.adapters import LOGINS
 from monitor.config.several import labelers_of
 from monitor.domain.adapters import LoginSite
@@ -36,22 +36,6 @@ if TYPE_CHECKING:
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.forecast.simulate import ExpectedRound
     from monitor.storage.database import Database
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One check: its result, or the problem and its exit code.
-
-    A ``note`` is worth knowing; there is nothing to fix.
-    ``concerns`` are worth a look, though rounds continue.
-    """
-
-    what: str
-    found: str = ""
-    problem: str | None = None
-    code: int = 0
-    note: str | None = None
-    concerns: tuple[str, ...] = ()
 
 
 def checks(application: Application, config: Path) -> Iterator[Check]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,7 +22,8 @@ from monitor.cli.common import (
     option,
     refuse_text,
 )
-from monitor.cli.views.printing import echo_answer
+from monitor.cli.views.checked import Check, echo_check
+from monitor.cli.views.printing import echo, echo_answer, echo_json
 from monitor.domain.errors import (
     EXIT_CONFIG,
     EXIT_TRY_LATER,
@@ -295,8 +295,14 @@ def hook_test(
         for name, each in hooks.items()
         if hook in {None, name}
     ]
-    echo_answer({"hooks": tests}, _tests_document(tests), json=json)
-    raise typer.Exit(gravest(tested.exit_code for tested in tests))
+    if json:
+        echo_json({"hooks": tests})
+    elif not tests:
+        echo("the config has no hooks; alerts go to the log and to MLflow only")
+    else:
+        for test in tests:
+            echo_check(test)
+    raise typer.Exit(gravest(test.code for test in tests))
 
 
 def _limit(alert: StoredAlert) -> str:
@@ -314,33 +320,7 @@ def _alert_row(alert: StoredAlert) -> list[str]:
 TEST = "test"
 
 
-@dataclass(frozen=True, slots=True)
-class _Tested:
-    """What one hook made of a test: its receipt, or the problem."""
-
-    hook: str
-    kind: str
-    receipt: str | None = None
-    problem: str | None = None
-    exit_code: int = 0
-
-
-def _tests_document(tests: Sequence[_Tested]) -> Iterator[str]:
-    """Return what came of it, a line for each hook."""
-    if not tests:
-        yield "the config has no hooks; alerts go to the log and to MLflow only"
-        return
-    for tested in tests:
-        text = f"accepted the test ({tested.receipt})"
-        if tested.problem is not None:
-            text = f"PROBLEM: {tested.problem}"
-        yield f"hook {tested.hook} ({tested.kind}): {text}"
-    wrong = sum(each.problem is not None for each in tests)
-    if wrong:
-        yield f"{plural(wrong, 'hook')} of {len(tests)} did not accept the test"
-
-
-def _tested(name: str, kind: str, handler: EffectHandler, now: datetime) -> _Tested:
+def _tested(name: str, kind: str, handler: EffectHandler, now: datetime) -> Check:
     from monitor.domain.notice import Notice
 
     notice = Notice(
@@ -367,8 +347,9 @@ def _tested(name: str, kind: str, handler: EffectHandler, now: datetime) -> _Tes
         payload=notice.model_dump(mode="json"),
         attempt=1,
     )
+    what = f"hook {name} ({kind})"
     try:
-        return _Tested(name, kind, receipt=handler.deliver(effect))
+        return Check(what, f"accepted the test ({handler.deliver(effect)})")
     except DeliveryFailed as error:
         code = EXIT_CONFIG if error.lasting else EXIT_TRY_LATER
-        return _Tested(name, kind, problem=str(error), exit_code=code)
+        return Check(what, problem=str(error), code=code)

@@ -13,11 +13,10 @@ import typer
 from monitor.api import opened
 from monitor.cli.commands.labeling import PORT, NoBrowserOption, PortOption, label_demo
 from monitor.cli.common import CONFIG, ConfigOption, JsonOption, argument, flag, option, writing
-from monitor.cli.views.printing import echo, echo_answer, echo_json, painted
+from monitor.cli.views.printing import echo_answer, echo_json, painted
 from monitor.domain.errors import InputRefused, MonitorError, gravest
 
 if TYPE_CHECKING:
-    from monitor.cli.commands.checks import Check
     from monitor.config.column_guess import Described
     from monitor.config.template import FirstConfig
 
@@ -167,6 +166,7 @@ def check(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     if they do not exist.
     """
     from monitor.cli.commands.checks import checks
+    from monitor.cli.views.checked import echo_check
     from monitor.config.load import load_config
     from monitor.wiring import build
 
@@ -175,7 +175,7 @@ def check(config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     for check in checks(application, config):
         tried.append(check)
         if not json:
-            _echo_check(check)
+            echo_check(check)
     application.database.close()
     code = gravest(each.code for each in tried)
     if json:
@@ -274,17 +274,3 @@ def _described(path: str, folder: Path, table: str | None) -> Described:
     from monitor.files.relations import DescribedFiles
 
     return DescribedFiles(path, folder, table)
-
-
-def _echo_check(check: Check) -> None:
-    sentences_of: dict[str, list[tuple[str | None, str]]] = {
-        "note": [(check.note, "yellow")],
-        "ok": [(check.found, "green")],
-        "LOOK": [(concern, "magenta") for concern in check.concerns],
-        "PROBLEM": [(check.problem, "red")],
-    }
-    indent = " " * len("PROBLEM  ")
-    for state, sentences in sentences_of.items():
-        for sentence, colour in sentences:
-            if sentence:
-                echo(f"{state:<8} {check.what}: {sentence}", indent=indent, colour=colour)
