@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.fixed_text import significant_text
 from monitor.presentation.forecasts import smallest_drop_texts
+from monitor.presentation.numbers import percent_text
 from monitor.presentation.table import Table
 from monitor.stats.detection.power import WITHIN
 
@@ -120,9 +121,11 @@ def _drift_lines(forecast: Forecast, after: Detection, text: str) -> Iterator[st
     more = (
         ""
         if lowest is None
-        else (f", {_percent(lowest.share_within(soon))} if all new misses lie in the lowest band")
+        else (
+            f", {percent_text(lowest.share_within(soon))} if all new misses lie in the lowest band"
+        )
     )
-    share = _percent(after.share_within(soon))
+    share = percent_text(after.share_within(soon))
     yield f"{text}: found within {soon} rounds in {share} of cases{more}"
     if after.median is None:
         yield f"in half of them not within {forecast.rounds} rounds"
@@ -135,13 +138,8 @@ def _tail(after: Detection) -> str:
     late = next((k for k, share in enumerate(after.detected_within, 1) if share >= MOST), None)
     if late is None:
         last = len(after.detected_within)
-        return f"in {_percent(after.share_within(last))} within {last} rounds"
+        return f"in {percent_text(after.share_within(last))} within {last} rounds"
     return f"in nine of ten by {late}"
-
-
-def _percent(share: float) -> str:
-    """Describe a share, never 100 % of what is less."""
-    return "100 %" if share >= 1 else f"{100 * min(share, 0.999):.1f} %"
 
 
 def _value(scenario: Scenario, metric: str) -> str:
