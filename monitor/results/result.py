@@ -118,15 +118,7 @@ def _text_lines(part: str | Table) -> Iterable[str]:
 def _html(part: str | Table) -> str:
     if not isinstance(part, Table):
         return f"<p>{escape(part)}</p>"
-    right = ["right" if str(n) in part.right else "left" for n in range(len(part.head))]
-    rows = [("th", part.head), *(("td", row) for row in part.rows)]
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f'<{tag} style="text-align:{side}">{escape(cell)}</{tag}>'
-            for cell, side in zip(row, right, strict=True)
-        )
-        + "</tr>"
-        for tag, row in rows
-    )
-    return f"<table>{body}</table>"
+    import pandas as pd  # noqa: PLC0415 - a second that only tables need
+
+    with pd.option_context("display.max_colwidth", None):
+        return pd.DataFrame(part.rows, columns=list(part.head)).to_html(index=False, border=0)
