@@ -136,12 +136,6 @@ def no_round_text(monitor: str, number: int, numbers: Sequence[int]) -> str:
     return f"{monitor} has no round {number}; its rounds lie between {between}"
 
 
-def no_version_text(monitor: str, number: int, requested: int, newest: int) -> str:
-    """Return the sentence that a round has no such version, and which is its newest; 0 for none."""
-    newest_text = f"the newest is {newest}" if newest else "it has no estimate yet"
-    return f"round {number} of {monitor} has no version {requested}; {newest_text}"
-
-
 def remarks_text(
     version: int,
     *,

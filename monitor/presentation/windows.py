@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from monitor.domain.block import Block
 from monitor.domain.model import Frame, UsualRate, Window
 from monitor.domain.registered import NamedVersion
-from monitor.domain.values import listed
 from monitor.fixed_text import significant_text
 from monitor.presentation.numbers import minute_text, percent_text, plural, span_text
 from monitor.presentation.rounds import run_command, show_command
@@ -43,16 +41,6 @@ def changed_sentence(removed: int, drawn: int) -> str:
     return (
         f"{removed} of {drawn} items left the predictions while the round was drawn, so their "
         "files changed; it is drawn again in the next pass"
-    )
-
-
-def unknown_values_sentence(unknown: Mapping[str, int], block: Block | None) -> str:
-    """Describe which predicted values the config does not name."""
-    has_classes = block is not None and block.kind == "classes"
-    positive = "classes.values" if has_classes else "source.positive"
-    return (
-        f"columns.predicted holds {listed(unknown)}, which the config does not name; list "
-        f"each value under {positive} or source.negative"
     )
 
 

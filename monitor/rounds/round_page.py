@@ -94,7 +94,11 @@ def find_round(connection: Connection, monitor: str, number: int) -> Round:
 def _version(round_: Round, requested: int | None) -> int:
     newest = round_.estimated_version
     if requested is not None and requested > newest:
-        raise InputRefused(rounds.no_version_text(round_.monitor, round_.number, requested, newest))
+        message = (
+            f"round {round_.number} of {round_.monitor} has no version {requested}; "
+            f"{f'the newest is {newest}' if newest else 'it has no estimate yet'}"
+        )
+        raise InputRefused(message)
     return requested or newest
 
 

@@ -17,6 +17,7 @@ from monitor.domain.implausible_scores import implausible_scores
 from monitor.domain.model import BadRow, Decisions, Frame, UsualRate, Verdict
 from monitor.domain.settings import RoundSettings
 from monitor.domain.shown import Shown, problem_of
+from monitor.domain.values import listed
 from monitor.domain.verdict_values import doubtful_verdicts
 from monitor.presentation import windows
 from monitor.presentation.parts import challenger
@@ -54,7 +55,13 @@ def refuse_unknown(frame: Frame, settings: RoundSettings) -> None:
     unknown = frame.bad_rows.get(BadRow.UNKNOWN_CLASS, 0)
     if unknown <= settings.bad_rows_max * frame.checked_rows:
         return
-    raise SourceRefused(windows.unknown_values_sentence(frame.unknown, settings.block))
+    has_classes = settings.block is not None and settings.block.kind == "classes"
+    positive = "classes.values" if has_classes else "source.positive"
+    message = (
+        f"columns.predicted holds {listed(frame.unknown)}, which the config does not name; list "
+        f"each value under {positive} or source.negative"
+    )
+    raise SourceRefused(message)
 
 
 def flag_concerns(frame: Frame, usual: UsualRate | None, threshold: float | None) -> list[Concern]:
