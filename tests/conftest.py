@@ -13,6 +13,7 @@ import structlog
 from sqlalchemy import create_engine, update
 from sqlalchemy.engine import make_url
 
+from monitor.labeling import folder_scan
 from monitor.storage import database as stores
 from monitor.storage import schema
 from monitor.storage.database import Database
@@ -57,6 +58,8 @@ def _engine(url, **options):
 
 _COMPILED = {"compiled_cache": _Compiled()}
 pytest.MonkeyPatch().setattr(stores, "create_engine", _engine)
+# A pass waits a second for a label file that was just written; nobody writes on in a test.
+pytest.MonkeyPatch().setattr(folder_scan, "SETTLED", 0.02)
 
 
 def pytest_ignore_collect(collection_path, config):

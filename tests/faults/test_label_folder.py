@@ -2,7 +2,6 @@
 
 import errno
 import os
-import time
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -18,7 +17,6 @@ from monitor.labeling import folder_scan, label_files, reading
 from monitor.labeling.column import ColumnSettings
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from tests.csv_files import read_rows, write_rows
-from tests.faults.sizes import sized
 from tests.rounds.scene import MONDAY, Scene, settings
 from tests.truth_files import labeler_of_files
 
@@ -44,11 +42,6 @@ def scene(database, tmp_path):
 class Full(OSError):
     def __init__(self):
         super().__init__(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-@pytest.fixture(autouse=True)
-def _files_settle_soon(monkeypatch):
-    monkeypatch.setattr(folder_scan, "SETTLED", 0.02)
 
 
 def failing(error, *, only):
@@ -233,26 +226,6 @@ def test_no_label_is_lost_that_could_not_be_read_for_a_while(scene, folder, faul
     told = scene.rows("select distinct item_id, answer from label_events")
     assert len(told) == TASKS
     assert {row["item_id"]: row["answer"] for row in told}.items() <= scene.truth.items()
-
-
-@pytest.mark.parametrize("cut", range(1, 45, sized(small=11, soak=1)))
-def test_a_file_in_two_pieces_gives_its_labels_and_no_others_wherever_it_was_cut(
-    scene, folder, cut
-):
-    [path] = (folder / "filled").iterdir()
-    whole = path.read_bytes().replace(b",ada,", b",ada lovelace,")
-
-    for content, ago in ((whole[:-cut], 9), (whole, 6)):  # nobody is at it just now
-        path.write_bytes(content)
-        os.utime(path, (time.time() - ago,) * 2)
-        run(scene)
-        run(scene)
-
-    assert scene.rows("select distinct annotator from label_events") == [
-        {"annotator": "ada lovelace"}
-    ]
-    assert (scene.round(1).state, scene.round(1).partial) == ("closed", False)
-    assert len(scene.rows("select distinct item_id from label_events")) == TASKS
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from sqlalchemy import func, select, update
 
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, Collected, LabelEvent, Refusal, Task
-from monitor.labeling import folder_scan
 from monitor.labeling.cells import unescape
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.labeling.label_files import read_labels
@@ -33,11 +32,6 @@ ALWAYS = settings(
     derandomize=not SOAK,  # the soak looks elsewhere each time
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-
-
-@pytest.fixture(autouse=True)
-def _files_settle_at_once(monkeypatch):
-    monkeypatch.setattr(folder_scan, "SETTLED", 0.0)
 
 
 @pytest.fixture
