@@ -1,127 +1,83 @@
-"""R12: a day of one round a minute, two replicas, one fault in a hundred calls, on one store."""
+"""R12: a day of one round a minute in one process, whose memory stays."""
 
-import random
-from contextlib import ExitStack, closing
-from datetime import UTC, datetime
+import os
+import sys
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
+import duckdb
 import pytest
 from sqlalchemy import text
 
+from monitor import wiring
+from monitor.config.load import load_config
+from monitor.service import loop
+from monitor.storage import schema
 from monitor.storage.database import Database
-from monitor.tracking.connection import load_mlflow
-from tests.faults import day, invariants
-from tests.faults.invariants import Case, Outside
-from tests.faults.outside import wrong_notices, wrong_runs
-from tests.faults.proxy import FAULTS, FaultProxy
-from tests.hooks.receivers import Receiver
 from tests.workers import worker
 
 pytestmark = [pytest.mark.server, pytest.mark.soak]
 
+BEGIN = datetime(2025, 3, 3, tzinfo=UTC)
 MINUTES = 24 * 60
-FAULTY = 0.01
-QUIET_WITHIN = 75  # minutes: no effect waits longer than an hour for its next try
-LIVE = "from tests.faults import day; day.live({folder!r}, {seed}); pause('over')"
+PER_MINUTE = 60
 MB = 2**20
-
-
-class Day:
-    """Two replicas, told by us what time it is; their outside stands behind faulty proxies."""
-
-    def __init__(self, folder, replicas, proxies):
-        self.folder = folder
-        self.replicas = replicas
-        self.proxies = proxies
-        self.rss: list[int] = []
-
-    def pass_minute(self, minute):
-        """Let both replicas do the same minute at once."""
-        for replica in self.replicas:
-            replica.go(minute)
-        said = [replica.said.readline() for replica in self.replicas]
-        assert all(said), [replica.errors.read() for replica in self.replicas]
-        self.rss.append(max(map(int, said)))
-        for proxy in self.proxies:
-            proxy.settle()
-
-    def rows(self, query):
-        database = Database(f"sqlite:///{self.folder}/monitor.db")
-        with closing(database), database.read() as store:
-            return [tuple(row) for row in store.execute(text(query))]
-
-    def waiting(self):
-        return sum(row[0] for query in WAITING for row in self.rows(query))
-
-    def violations(self, client, hook):
-        """What is wrong once nothing waits."""
-        with closing(Database(f"sqlite:///{self.folder}/monitor.db")) as database:
-            case = Case(database, Outside(), day.BEGIN)
-            return [
-                *self._wrong_rounds(),
-                *wrong_runs(case, client, "day"),
-                *wrong_notices(case, hook.got),
-                *[found for check in OF_THE_STORE for found in check(case)],
-            ]
-
-    def _wrong_rounds(self):
-        found = self.rows("select slot, state, partial from rounds order by 1")
-        slots = [datetime.fromisoformat(str(row[0])).replace(tzinfo=UTC) for row in found]
-        if slots != [day.BEGIN + minute * day.MINUTE for minute in range(len(slots))]:
-            yield f"slots are missing or doubled: {len(slots)}"
-        if len(slots) < MINUTES:
-            yield f"only {len(slots)} rounds"
-        for slot, row in zip(slots, found, strict=True):
-            if row[1:] != ("closed", 0):
-                yield f"round of {slot} is {row[1:]}"
-        for row in self.rows(NOT_ONE_ANSWER):
-            yield f"an item without one task and one answer: {row}"
-
-
-WAITING = (
-    "select count(*) from effects where status <> 'done'",
-    "select count(*) from rounds where state <> 'closed' or claimed_until >= "
-    "cast((julianday('now') - 2440587.5) * 86400000 as integer)",  # a claim left over runs out
-)
-NOT_ONE_ANSWER = """
-select i.round_id, i.id from items i
-left join tasks t on t.round_id = i.round_id and t.item_id = i.id
-left join label_events e on e.round_id = i.round_id and e.item_id = i.id
-group by 1, 2 having count(distinct t.key) <> 1 or count(distinct e.id) <> 1
+LIVE = "from tests.faults.test_long_day import live; live()"
+CONFIG = """\
+store: sqlite:///monitor.db
+mlflow: {{tracking_uri: "{mlflow}", experiment_prefix: day}}
+monitors:
+  - name: mail
+    source:
+      kind: duckdb
+      path: day.parquet
+      columns: {{id: id, time: at, score: score}}
+      threshold: 0.5
+    schedule: {{cron: "* * * * *"}}
+    sample: {{max_labels: 20, bands: {{flagged: 1, passed: 1}}}}
+    labeling: {{kind: column, path: day.parquet, id: id, value: truth, matures: 1s,
+                deadline: 10m, late_labels: 5m}}
+    limits: {{precision: 0.8}}
 """
-OF_THE_STORE = (invariants.one_sample_per_round, invariants.all_effects_are_done)
+ROWS = """
+copy (
+    select
+        'm' || lpad(n::varchar, 7, '0') as id,
+        timestamptz '2025-03-03 00:00:00+00' - interval 1 minute
+            + n * (interval 60 seconds / {per_minute}) as at,
+        case when n % 3 = 0 then 0.6 + (n % 7) / 20 else 0.05 + (n % 11) / 30 end as score,
+        (hash(n) % 100 < case when n % 3 = 0 then 90 else 3 end)::integer as truth
+    from range({count}) as t(n)
+) to '{path}'
+"""
 
 
-def test_a_day_with_faults_gives_every_round_once_and_memory_stays(tmp_path, mlflow_url):
-    with ExitStack() as stack:
-        hook = stack.enter_context(Receiver())
-        proxies = [
-            stack.enter_context(FaultProxy(url, slowness=1.3)) for url in (mlflow_url, hook.root)
-        ]
-        mlflow, web = (proxy.url for proxy in proxies)
-        day.prepare(tmp_path, minutes=MINUTES, spare=QUIET_WITHIN, mlflow=mlflow, hook=web)
-        replicas = [
-            stack.enter_context(worker(LIVE.format(folder=str(tmp_path), seed=seed)))
-            for seed in (1, 2)
-        ]
-        for seed, proxy in enumerate(proxies):
-            proxy.at_random(FAULTY, FAULTS, random.Random(seed))  # noqa: S311
-        lived = Day(tmp_path, replicas, proxies)
+def live():
+    """Do a pass for each minute that comes in as a line, and print its resident memory."""
+    now = BEGIN
+    application = wiring.build(load_config(Path("config.yaml")), clock=lambda: now)
+    schema.ready(application.database)
+    for line in sys.stdin:
+        now = BEGIN + timedelta(minutes=int(line))
+        loop.one_pass(application, application.monitors)
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        print(pages * os.sysconf("SC_PAGE_SIZE"), flush=True)  # noqa: T201
 
+
+def test_memory_stays_over_a_day_of_one_round_a_minute(tmp_path, mlflow_url):
+    (tmp_path / "config.yaml").write_text(CONFIG.format(mlflow=mlflow_url))
+    count, path = (MINUTES + 2) * PER_MINUTE, tmp_path / "day.parquet"
+    duckdb.sql(f"set timezone='UTC'; {ROWS.format(per_minute=PER_MINUTE, count=count, path=path)}")
+    memory = []
+
+    with worker(LIVE, cwd=tmp_path) as service:
         for minute in range(MINUTES):
-            lived.pass_minute(minute)
-        for proxy in proxies:
-            proxy.mend()
-        for minute in range(MINUTES, MINUTES + QUIET_WITHIN):
-            if not lived.waiting():
-                break
-            lived.pass_minute(minute)
-        load_mlflow()
-        from mlflow import MlflowClient  # noqa: PLC0415
+            service.go(minute)
+            memory.append(int(service.said.readline()) // MB)
 
-        violations = lived.violations(MlflowClient(mlflow_url), hook)
-
-    quarter, end = (lived.rss[place] // MB for place in (MINUTES // 4, -1))
-    assert violations == []
-    assert all(proxy.faulted for proxy in proxies)
-    assert hook.got
-    assert end <= quarter * 1.15
+    with closing(Database(f"sqlite:///{tmp_path}/monitor.db")) as store, store.read() as rows:
+        closed = rows.execute(text("select count(*) from rounds where state = 'closed'")).scalar()
+        waits = rows.execute(text("select count(*) from effects where status <> 'done'")).scalar()
+    assert (closed, waits) == (MINUTES, 0)
+    assert memory[-1] <= memory[MINUTES // 4] * 1.15
