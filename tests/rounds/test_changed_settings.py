@@ -418,7 +418,7 @@ def plain(name: str) -> str:
 
 @cache
 def pairs() -> dict[str, list[tuple[str, str]]]:
-    """Return kinds of monitors and states for each setting, so that each of both is there."""
+    """Return, for each setting, every kind of monitor that has it, and three states or more."""
     kinds: dict[str, list[str]] = {}
     for base in BASES:
         for key in dict.fromkeys(map(plain, changes_of(base))):
@@ -429,19 +429,19 @@ def pairs() -> dict[str, list[tuple[str, str]]]:
                 kinds[key][(first + place) % len(kinds[key])],
                 [*STEPS][(2 * first + place) % len(STEPS)],
             )
-            for place in range(max(len(kinds[key]), len(STEPS)))
+            for place in range(max(len(kinds[key]), 3))
         ]
         for first, key in enumerate(sorted(kinds))
     }
 
 
-def test_each_setting_is_changed_in_each_state_and_in_each_kind_of_monitor_that_has_it():
+def test_each_setting_is_changed_in_three_states_and_in_each_kind_of_monitor_that_has_it():
     for base in BASES:
         for name in changes_of(base):
             kinds, states = zip(*pairs()[plain(name)], strict=True)
 
             assert base in kinds
-            assert {*states} == {*STEPS}
+            assert len({*states}) >= 3
 
 
 @pytest.mark.slow
