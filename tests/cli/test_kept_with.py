@@ -199,3 +199,23 @@ def test_rounds_after_another_kept_with_are_compared_with_none_before_it(bare, w
 
     assert {page["state"] for page in rounds} == {"closed"}
     assert not any(page["concerns"] for page in rounds)
+
+
+@pytest.mark.parametrize(("says", "state"), [("0.2", "closed"), ("1", "open")])
+def test_rows_are_missing_only_where_the_column_has_no_smaller_share_of_the_log(bare, says, state):
+    is_new = f"scored_at >= timestamptz '{bare.slot - timedelta(days=1)}'"
+    bare.predictions("all.parquet", rows=16_000, days=8, mail_id="'m' || i")
+    bare.select(
+        "all.parquet",
+        f"not {is_new} or mail_id[2:]::int % 5 = 0",
+        extra=f"if({is_new}, {says}, 1)::double as likely",
+    )
+    bare.config(budget=BUDGET, kept=declared(BY_ROW))
+    for days in (4, 3, 2, 1, 0):
+        bare.run_at(bare.slot - timedelta(days=days), "run-once")
+
+    page = bare.as_json("show", "5")
+
+    assert page["state"] == state
+    assert page["concerns"] == []
+    assert ("are predictions missing?" in (page["reason"] or "")) == (state == "open")

@@ -47,7 +47,7 @@ def check_baseline(
     concerns += plausibility.release_concerns(frame)
     concerns += plausibility.amount_concerns(frame, [size / rows for _, size, rows in sizes])
     late, notes = _late(context, drawn, settings)
-    lost = lost_traffic(context, frame, slot, settings.schedule, drawn)
+    lost = lost_traffic(context, frame, slot, settings, drawn)
     others = check_challenger(frame, settings), check_judge(frame, settings)
     concerns += [*late, *lost, *(each for other in others for each in other.concerns)]
     return Oddities(tuple(concerns), (*notes, *(each for other in others for each in other.notes)))
@@ -135,13 +135,13 @@ def lost_traffic(
     context: MonitorContext,
     frame: Frame,
     slot: datetime,
-    schedule: Schedule,
+    settings: RoundSettings,
     drawn: Sequence[DrawnWindow],
 ) -> list[Concern]:
     """Compare the rows of a window, and of each of its segments, with windows like it."""
     now: dict[_Count, float] = {None: frame.rows, **_segments(frame)}
-    similar = _similar(frame.window, slot, schedule, drawn)
-    before = _counts_before(context, frame.window, similar, now)
+    similar = _similar(frame.window, slot, settings.schedule, drawn)
+    before = _counts_before(context, frame.window, similar, now, _share(frame, settings))
     lost = [
         (None if name is None else f"{name[0]} {name[1]!r}", int(now.get(name, 0)), expected)
         for name, expected in reported(now, before).items()
@@ -183,9 +183,11 @@ def _counts_before(
     window: Window,
     similar: Sequence[DrawnWindow],
     now: Mapping[_Count, float],
+    share: float,
 ) -> list[dict[_Count, float]]:
     """Read the counts of windows like this one, oldest first, as if they were as long.
 
+    ``share`` is how many rows a prediction has in this one.
     Only segment columns count that all of these windows and this one have.
     """
     with context.database.read() as connection:
@@ -195,7 +197,7 @@ def _counts_before(
     for each in reversed(similar):
         totals = segments.get(each.round_id, {})
         columns &= {name[0] for name in totals if name is not None}
-        counts: dict[_Count, int] = {None: each.rows, **totals}
+        counts: dict[_Count, float] = {None: each.predictions * share, **totals}
         scale = _length(window) / _length(each.window)
         results.append({name: count * scale for name, count in counts.items()})
     return [
@@ -264,8 +266,10 @@ def _usual(round_: Round, earlier: Sequence[DrawnWindow]) -> list[DrawnWindow]:
 
 
 def _few_rows(round_: Round, frame: Frame, earlier: Sequence[DrawnWindow]) -> str | None:
-    usual = median(window.rows / _length(window.window).total_seconds() for window in earlier)
-    usual *= _length(round_.window).total_seconds()
+    usual = median(
+        window.predictions / _length(window.window).total_seconds() for window in earlier
+    )
+    usual *= _length(round_.window).total_seconds() * _share(frame, round_.settings)
     if usual < LEAST or frame.rows >= usual / 2:
         return None
     return few_rows_sentence(frame, round_.window, usual)
@@ -296,6 +300,11 @@ def _gap(context: MonitorContext, window: Window, seed: str) -> timedelta | None
     except SourceRefused:
         return None
     return None if frame.newest is None else window.end - frame.newest
+
+
+def _share(frame: Frame, settings: RoundSettings) -> float:
+    """Return how many rows a prediction has: a log that keeps a sample may keep another share."""
+    return 1.0 if settings.log_sampling is None or not frame.size else frame.rows / frame.size
 
 
 def _length(window: Window) -> timedelta:

@@ -16,12 +16,16 @@ from monitor.storage.tables import histories, round_parts, rounds, strata
 
 @dataclass(frozen=True, slots=True)
 class DrawnWindow:
-    """A window as its round saw it when it was drawn."""
+    """A window as its round saw it when it was drawn.
+
+    ``predictions`` is what its ``rows`` stand for, where the log keeps a sample.
+    """
 
     number: int
     slot: datetime
     window: Window
     rows: int
+    predictions: int
     round_id: int
     threshold: float | None
 
@@ -41,9 +45,12 @@ def drawn_windows(
     """
     source = rounds.c.settings["source"]
     weight, sampling = source["columns"]["weight"].as_string(), source["kept_with"].as_json()
+    sizes = select(func.sum(strata.c.size)).where(strata.c.round_id == rounds.c.id)
+    predictions = rounds.c.rows if settings.log_sampling is None else sizes.scalar_subquery()
     query = (
         select(*rounds.c["id", "number", "slot", "window_start", "window_end", "rows"])
         .add_columns(histories.c.threshold, sampling.label("kept_with"))
+        .add_columns(predictions.label("predictions"))
         .join_from(rounds, histories)
         .where(rounds.c.monitor_id == monitor_id, rounds.c.slot < before)
         .where(rounds.c.rows.is_not(None), weight.is_not_distinct_from(settings.weight))
@@ -56,6 +63,7 @@ def drawn_windows(
             row.slot,
             Window(row.window_start, row.window_end),
             int(row.rows),
+            int(row.predictions),
             row.id,
             row.threshold,
         )
