@@ -68,7 +68,7 @@ def test_an_mlflow_that_is_slow_all_the_way_is_given_up_in_time(proxy, prefix, m
 def test_a_database_that_cannot_be_opened_is_tried_once(tmp_path, prefix, monkeypatch):
     (tmp_path / "mlflow.db").mkdir()
     handler = handler_for(f"sqlite:///{tmp_path}/mlflow.db", prefix)
-    pauses = []
+    pauses: list[float] = []
     monkeypatch.setattr(time, "sleep", pauses.append)
 
     with pytest.raises(DeliveryFailed, match="unable to open database file"):
