@@ -305,30 +305,6 @@ def test_lost_rounds_are_recorded_and_an_alert_that_fired_in_them_ends(shop):
     assert again.lines == ["mail: MLflow shows nothing that the store does not know"]
 
 
-@pytest.mark.slow
-def test_the_command_may_be_killed_and_repeated(small_shop, monkeypatch):
-    shop = small_shop
-    live_through(shop, [0.9, 0.9, 0.1, 0.1, 0.1])
-    shop.restore()
-    application = wiring.build(load_config(shop.folder / "config.yaml"))
-    [parts] = application.monitors
-    assert parts.runs is not None
-    with monkeypatch.context() as patch:
-        patch.setattr(MlflowRuns, "tag", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            reconcile(parts, parts.runs)
-    application.database.close()
-    again = shop.command("db", "restored")
-    settle(shop)
-
-    assert again.code == 0
-    assert_mlflow_is_right(shop)
-
-
-def interrupted(*_):
-    raise KeyboardInterrupt
-
-
 @pytest.fixture
 def first_slot(small_shop):
     """A shop with the predictions of one week, and no round yet."""
@@ -336,6 +312,34 @@ def first_slot(small_shop):
     small_shop.now = small_shop.slot(1) + timedelta(minutes=1)
     assert small_shop.command("db", "upgrade").code == 0
     return small_shop
+
+
+def test_the_command_may_be_killed_and_repeated(first_slot, monkeypatch):
+    shop = first_slot
+    shop.back_up()
+    shop.once()
+    shop.answer()
+    shop.once()
+    shop.restore()
+    application = wiring.build(load_config(shop.folder / "config.yaml"))
+    [parts] = application.monitors
+    assert parts.runs is not None
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MlflowRuns, "tag", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            reconcile(parts, parts.runs)
+    application.database.close()
+    again = shop.command("db", "restored")
+
+    [lost] = shop.rounds()
+    [run] = runs(shop.folder, "monitor/mail")
+    assert (again.code, lost.is_lost) == (0, True)
+    assert run.data.tags[RESTORED] == lost.reason
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
 
 
 def test_a_restored_store_goes_on_with_rounds_that_were_opened_after_the_backup(first_slot):
