@@ -234,10 +234,8 @@ def named(server, name, auth=None, **more):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("prefix", ["", "/models"])
-def test_an_mlflow_without_accounts_shows_the_monitors_that_it_has_rounds_of(
-    folder, tmp_path, prefix
-):
+def test_an_mlflow_without_accounts_shows_the_monitors_that_it_has_rounds_of(folder, tmp_path):
+    prefix = "/models"
     environment = {"PR_MONITOR_CONFIG": str(folder / "config.yaml"), "MLFLOW_STATIC_PREFIX": prefix}
     more = ("--app-name", "pr_monitor")
     with MlflowServer(tmp_path, more=more, environment=environment, prefix=prefix) as server:
