@@ -34,7 +34,6 @@ ON_BOTH = (
     "tests/rounds/delivery/test_deliver.py::test_of_two",
     "tests/rounds/delivery/test_deliver.py::test_who_dies",
     "tests/rounds/opening/test_redo.py::test_a_round_that",
-    "tests/rounds/opening/test_redo.py::test_what_was_drawn",
     "tests/rounds/test_claims.py",
     "tests/rounds/test_classes.py::test_a_state_that_changed",
     "tests/rounds/test_classes.py::test_averages",
