@@ -82,4 +82,4 @@ def test_the_tutorial_ends_in_an_alert_on_recall(tmp_path):
                 assert done.returncode == 0, done.stderr
                 printed.append(done.stdout)
 
-    assert "recall at least 0.706  firing  round" in printed[-1]
+    assert "recall at least 0.706  firing  fired" in printed[-1]
