@@ -13,6 +13,7 @@ THOROUGH = "tests/faults/"
 """Of this folder `make test` runs nothing: each feature has tests elsewhere as well."""
 
 SERVERS = {
+    "browser",
     "postgres_server",
     "postgres_url",
     "mariadb_server",
@@ -23,7 +24,7 @@ SERVERS = {
     "airflow",
     "dagster",
 }
-"""Fixtures that start, or call, what `make test` does without."""
+"""Fixtures that start, or call, what `make test` does without: servers, engines and a browser."""
 ON_BOTH = (
     "tests/deploy/test_move_store.py",
     "tests/faults/test_clock_ahead.py::test_a_claim",

@@ -5,7 +5,7 @@ import pytest
 from monitor.domain.model import Answer
 from tests.plugins.mlflow_review.review_people import View
 
-pytestmark = pytest.mark.server
+pytestmark = [pytest.mark.server, pytest.mark.slow]
 QUESTION = "Is it about travel?"
 LABELING = f'{{kind: mlflow, question: "{QUESTION}"}}'
 

@@ -77,6 +77,7 @@ LIGHT = {
 """Each needs all that those before it need, so one process runs them one after the other."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", LIGHT)
 def test_what_needs_no_service_loads_neither_it_nor_mlflow(place, of):
     cells(138, 22, 108, 4732).to_csv("labels.csv", index=False)

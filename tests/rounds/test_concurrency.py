@@ -47,6 +47,7 @@ replicas(3, work)
 """
 
 
+@pytest.mark.slow
 def test_three_replicas_make_one_round_and_one_sample_per_slot(database, store_url):
     scene = Scene(database, settings())
 

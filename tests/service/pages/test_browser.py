@@ -23,7 +23,7 @@ from monitor.wiring import build
 from tests.service.pages.browsers import LabelCommand, chromium
 from tests.small_config import configure, rows, stored, write_predictions
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = pytest.mark.server
 
 ANSWERS = {"1": "1", "y": "1", "0": "0", "n": "0", "?": "cannot tell"}
 

@@ -66,6 +66,7 @@ def test_a_single_round_or_rounds_alike_show_no_change():
     assert quality_change([]) is quality_change([WORSE]) is quality_change([GOOD] * 12) is None
 
 
+@pytest.mark.simulation
 def test_a_change_has_a_low_probability_in_few_rounds_where_nothing_changed():
     rng, found, replicates = np.random.default_rng(5), 0, 300
     for _ in range(replicates):
