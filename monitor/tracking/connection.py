@@ -280,7 +280,9 @@ class Connection:
             with _IMPORT, _quiet_loggers():
                 import mlflow.tracking  # noqa: PLC0415
 
-                if urlsplit(self.tracking_uri).scheme.partition("+")[0] in {"sqlite", *DATABASES}:
+                uris = (self.tracking_uri, self._registry_uri or "")
+                kinds = {urlsplit(uri).scheme.partition("+")[0] for uri in uris}
+                if kinds & {"sqlite", *DATABASES}:
                     import mlflow.store.tracking.sqlalchemy_store  # noqa: F401, PLC0415
         except ImportError as error:
             raise DeliveryFailed(import_failure(error), lasting=True) from error
