@@ -69,24 +69,3 @@ def test_a_log_of_everything_says_what_a_window_says():
     for estimand in ("rate", "window"):
         assert np.array_equal(cell_matrix(log, estimand).fn, cell_matrix(whole, estimand).fn)
     assert estimates(log, cells=True) == estimates(whole, cells=True)
-
-
-@pytest.mark.simulation
-@pytest.mark.parametrize("share", [0.01, 0.1])
-def test_intervals_of_a_window_cover_its_recall_if_its_log_keeps_few_passed_items(share):
-    rng, held, rounds = np.random.default_rng(3), 0, 300
-    chance, rates = np.array([0.05, 0.85, 0.1]), np.array([0.8, 0.002, 0.6])
-    for _ in range(rounds):
-        size = rng.multinomial(40_000, chance)
-        positive = rng.binomial(size, rates)
-        keeps = np.where(UP, 1.0, share)
-        yes, no = rng.binomial(positive, keeps), rng.binomial(size - positive, keeps)
-        labeled = np.minimum([200, 200, 200], yes + no)
-        answers = rng.hypergeometric(yes, no, labeled)
-        counts = Counts(np.rint((yes + no) / keeps).astype(int), labeled, answers, UP, yes + no)
-        [row] = estimates(
-            counts, metrics=("recall",), estimands=("window",), points=2**8, cells=True
-        )
-        held += row.low <= positive[0] / positive.sum() <= row.high
-
-    assert 0.93 <= held / rounds <= 0.99

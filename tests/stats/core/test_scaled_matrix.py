@@ -1,8 +1,5 @@
 """The scaled matrix: by hand, unbiased by enumeration, and what it refuses."""
 
-from itertools import product
-from math import comb
-
 import numpy as np
 import pytest
 
@@ -43,23 +40,6 @@ def test_two_strata_are_equation_2_of_shang():
     assert float(METRICS["recall"](matrix)) == pytest.approx(
         1 / (1 + omission / (k * precision)), rel=1e-15
     )
-
-
-def test_over_all_samples_of_a_small_window_each_cell_is_right_in_the_mean():
-    size, labeled, positive = (6, 3, 8), (2, 1, 3), (4, 1, 2)
-    found, weight = [], []
-    for drawn in product(*(range(n + 1) for n in labeled)):
-        chances = [
-            comb(k, y) * comb(total - k, n - y) / comb(total, n)
-            for total, n, k, y in zip(size, labeled, positive, drawn, strict=True)
-        ]
-        found.append(drawn)
-        weight.append(np.prod(chances))
-
-    matrix = scaled_matrix(size, labeled, found, [True, True, False])
-
-    mean = [np.average(cell, weights=weight) for cell in (matrix.tp, matrix.fp, matrix.fn)]
-    assert mean == pytest.approx([5, 4, 2], rel=1e-12)
 
 
 def test_weighted_counts_and_many_samples_at_once_are_scaled_too():

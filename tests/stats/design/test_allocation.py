@@ -165,17 +165,6 @@ def test_a_budget_alone_aims_at_equal_margins():
     assert plan.margins["precision"] <= plan.margins["recall"] * 1.01
 
 
-def test_small_strata_become_a_census():
-    rates = PriorRates.of_rates([0.82, 0.05])  # 330 of 313 predicted positives were asked for
-
-    window = allocate(
-        Prospect.of([313, 5000], UP, rates), margins={"precision": 0.01, "recall": 0.05}
-    )
-
-    assert window.margins["precision"] <= 0.01
-    assert 280 < window.labels[0] < 313
-
-
 def test_a_budget_of_the_whole_window_is_a_census():
     plan = allocate(Prospect.of([30, 200], UP, PriorRates.of_rates([0.8, 0.1])), max_labels=500)
 
@@ -217,34 +206,7 @@ def test_a_class_without_items_is_said_and_leaves_what_can_be_planned_for():
     assert everything.notes == (Remark.EVERYTHING_FLAGGED,)
 
 
-def test_an_empty_window_needs_no_labels():
-    for prior_rates in (PriorRates.of_rates([0.9, 0.1]), PriorRates.nothing(UP)):
-        plan = allocate(Prospect.of([0, 0], UP, prior_rates), margins=BOTH, max_labels=100)
-
-        assert plan.total == 0
-
-
 # --- what is known --------------------------------------------------------------------------
-
-
-def test_with_scores_alone_the_plan_is_mostly_the_one_without_bands(monkeypatch):
-    prior_rates = PriorRates.of_scores(RATES, FLAGGED_OF_8)
-    totals = np.array([SIZES[:3].sum(), SIZES[3:].sum()])
-    classes = prior_rates.pooled(SIZES, FLAGGED_OF_8)
-
-    window, plans = Prospect.of(SIZES, FLAGGED_OF_8, prior_rates), []
-    for blend in (BLENDS["scores"], 0, 1):
-        monkeypatch.setitem(BLENDS, "scores", blend)
-        plans.append(allocate(window, max_labels=1200))
-    blended, by_score, by_size = plans
-    monkeypatch.setitem(BLENDS, "scores", 0)
-    without = allocate(Prospect.of(totals, UP, classes), max_labels=1200)
-
-    assert by_size.labels[:3].sum() == pytest.approx(without.labels[0], abs=2)
-    above = by_size.labels[3:] - FLOOR
-    assert above == pytest.approx(above.sum() * (SIZES[3:] - FLOOR) / totals[1], abs=2)
-    weight = np.polyfit(by_size.labels - by_score.labels, blended.labels - by_score.labels, 1)[0]
-    assert 0.9 < weight < 1  # 0.8 of a larger plan for the same margins, and 0.2 of a smaller
 
 
 def test_with_nothing_known_each_class_gets_half_of_the_budget_by_size():
@@ -517,16 +479,3 @@ def test_a_blend_with_less_by_size_is_filled_up_to_the_share_and_one_with_more_i
 
     assert plans[0.1, 0.25] > 1.04 * plans[0.1, 0]
     assert plans[0.3, 0.25] == plans[0.3, 0]
-
-
-def test_the_floor_stays_and_strata_of_fewer_items_are_taken_whole():
-    sizes = np.array([500, 900_000, 9_000, 2_000, 6])
-    up = np.array([True, False, False, False, False])
-    known = PriorRates.of_rates([0.9, 0.001, 0.001, 0.001, 0.5])
-
-    plan = allocate(Prospect.of(sizes, up, known), max_labels=300)
-
-    assert plan.labels[4] == 6
-    assert plan.labels.min() == 6
-    assert np.all(plan.labels[:4] >= FLOOR)
-    assert plan.total == 300

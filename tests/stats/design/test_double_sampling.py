@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.fresh_windows import Process, coverage
 from monitor.domain.settings import Pooling
 from monitor.rounds.estimation.history import class_labels, history_states
 from monitor.rounds.estimation.tally import Completed
@@ -57,10 +56,6 @@ def test_shares_that_were_counted_in_the_window_itself_add_up_to_one_sample_of_i
     )
 
 
-def test_labels_that_show_no_positive_leave_the_shares_without_noise():
-    assert cell_counts([9500, 500], [40, 30], [0, 0]).labeled[0] > 0
-
-
 def test_rounds_are_pooled_by_the_shares_of_each_and_the_items_of_the_present():
     usual, moved = counts(), SIZE.copy()
     moved[[4, 6, 5, 7]] = [4_750, 250, 1_750, 750]  # half of the low scores, 2.5 times the others
@@ -86,12 +81,3 @@ def test_equal_rounds_are_pooled_as_each_is_worth_alone():
 
     one = plain_counts(replace(counts(), cell=CELL))
     assert np.floor(state.now.labeled + 1e-9).astype(int).tolist() == one.labeled.tolist()
-
-
-@pytest.mark.simulation
-def test_intervals_hold_the_truth_of_a_process_whose_windows_a_good_judge_cuts():
-    """Recall would be held in .87 of rounds, alone and pooled, if shares had no noise."""
-    held, _ = coverage(Process.of("4000 200 400", ".95 .01"), 150, seed=6)
-
-    _, rate, pooled = held
-    assert min(rate.min(), pooled.min()) > 0.92

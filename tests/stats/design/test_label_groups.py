@@ -75,15 +75,6 @@ def test_excess_over_independent_items_agrees_with_cluster_robust_errors_of_stat
     assert effect > 2
 
 
-def test_groups_of_one_item_each_have_no_design_effect():
-    _, items = _sample(seed=2)
-    alone = [(i, h, y) for i, (_, h, y) in enumerate(items)]
-
-    effects = group_effects(LabelGroups.of(alone), _counts(items))
-
-    assert effects == pytest.approx((1.0, 1.0))
-
-
 def test_labels_that_are_all_equal_are_worth_one_a_group():
     items = [*((i // 10, 0, True) for i in range(200)), *((f"p{i}", 1, i < 2) for i in range(100))]
     counts = Counts.of_matrix(tp=200, fp=0, fn=2, tn=98, flagged_size=900, passed_size=9_000)
@@ -221,31 +212,6 @@ def test_the_mean_of_the_evidence_is_one_at_most_however_labels_of_a_group_depen
     assert mean.max() > 0.5
 
 
-def test_random_sizes_of_groups_leave_the_mean_of_the_evidence_at_one_at_most():
-    rng = np.random.default_rng(4)
-    limit, rates, guess = Limit("precision", 0.8, "at_least"), np.array([0.8, 0.1]), [0.85, 0.1]
-    means = []
-    for _ in range(12):
-        names = [f"g{i}" for i in rng.integers(3, size=rng.integers(3, 8))]
-        groups = [*((name, 0) for name in names), ("p", 1)]
-        means.append(_mean_of_e(limit, [50, 500], groups, rates, True, np.array(guess)))
-
-    assert np.mean(means, axis=0).max() <= 1 + 1e-9
-
-
-def test_taking_a_group_for_independent_labels_would_break_the_bound():
-    limit, guess = Limit("precision", 0.8, "at_least"), np.array([0.85, 0.1])
-    total = np.zeros(3)
-    for yes in (False, True):
-        counts = Counts.of_matrix(
-            tp=30 * yes, fp=30 * (not yes), fn=1, tn=9, flagged_size=300, passed_size=900
-        )
-        chance = 0.8 if yes else 0.2
-        total = total + chance * np.exp(log_e_path_of_shares(limit, [counts], guess)[-1])
-
-    assert total.max() > 100
-
-
 @given(st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=2, max_size=30))
 def test_missing_labels_never_raise_the_evidence(labels):
     limit, guess = Limit("precision", 0.8, "at_least"), np.array([0.85, 0.1])
@@ -266,24 +232,3 @@ def test_missing_labels_never_raise_the_evidence(labels):
         return log_e_path_of_shares(limit, [counts], guess, [m], groups=LabelGroups.of(items))[-1]
 
     assert np.all(evidence(lost) <= evidence(known) + 1e-9)
-
-
-@pytest.mark.simulation
-def test_the_rate_is_covered_whatever_the_correlation_within_groups():
-    rng, held = np.random.default_rng(5), []
-    for _ in range(400):
-        rate = np.repeat(rng.beta(0.8 * 2, 0.2 * 2, 40), 30)  # intraclass correlation 1/3
-        yes = rng.random(len(rate)) < rate
-        chosen = rng.choice(len(rate), 300, replace=False)
-        items = [(f"g{i // 30}", FLAGGED, bool(yes[i])) for i in chosen]
-        items += [(f"p{i}", PASSED, i < 2) for i in range(100)]
-        tp = int(yes[chosen].sum())
-        counts = Counts.of_matrix(
-            tp=tp, fp=300 - tp, fn=2, tn=98, flagged_size=1_200, passed_size=9_000
-        )
-        grouped = replace(counts, group_effects=group_effects(LabelGroups.of(items), counts))
-        [row] = estimates(grouped, metrics=("precision",), estimands=("rate",), cells=True)
-        low, high = _ends(row)
-        held.append(low <= 0.8 <= high)
-
-    assert 0.92 <= np.mean(held) <= 0.98

@@ -79,15 +79,6 @@ def test_an_outlook_tells_labels_for_margins_and_margins_for_labels():
     assert options.bought[1].two_strata["recall"] > 1.5 * options.bought[1].margins["recall"]
 
 
-def test_the_labels_of_the_plan_buy_its_own_margins_and_other_numbers_keep_their_ratio():
-    options = plan_options(banded(), margins={"precision": 0.02, "recall": 0.05}, max_labels=1300)
-
-    fewer, plan, more = options.bought
-    assert (plan.labels, plan.margins) == (1300, options.plan.margins)
-    for name, half in plan.margins.items():
-        assert more.margins[name] < half < fewer.margins[name]
-
-
 def test_margins_that_were_asked_for_stand_among_the_others_by_width():
     margins = {"precision": 0.04, "recall": 0.08}
 

@@ -82,12 +82,6 @@ def test_no_rule_to_stop_at_a_block_has_a_mean_over_one_for_rates_that_keep_the_
     assert best.max() > 0.99  # the bound is sharp
 
 
-def test_without_the_correction_a_rule_to_stop_has_a_mean_over_one():
-    read = values(RECALL, corrected=False)
-
-    assert max(best_mean(read, of_rates(rates)).max() for rates in on_the_limit(RECALL)) > 1.05
-
-
 def test_in_a_finite_window_at_its_limit_no_rule_to_stop_is_over_one_by_a_hundredth():
     # 40 flagged items, 32 of them positive, of which 4 are read one by one.
     def chance(k, y):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import special
 
-from monitor.presentation.forecasts import smallest_drop_texts
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.prospect import Prospect
@@ -62,12 +61,6 @@ def test_a_plan_foretells_drops_of_recall_by_misses_in_both_places_where_there_a
     assert recall.smallest_drop == recall.smallest_drops["in_proportion"]
     assert (recall.smallest_drops["in_lowest_band"] or 1) > (recall.smallest_drop or 1)
     assert list(precision.smallest_drops) == ["in_proportion"]
-
-
-def test_no_drop_is_said_for_either():
-    text = smallest_drop_texts({"recall": {"in_proportion": None, "in_lowest_band": None}})
-
-    assert text == ["no drop of recall (none if all new misses lie in the lowest band)"]
 
 
 UP = np.arange(30) < 10

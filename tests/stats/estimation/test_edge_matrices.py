@@ -77,19 +77,3 @@ def test_an_interval_holds_its_draws_own_interval_and_stays_in_range(found):
             values = METRICS[row.metric](drawn)
             ends = np.quantile(values, [0.025, 0.975], method="inverted_cdf")
             assert 0 <= row.low <= ends[0] <= ends[1] <= row.high <= 1
-
-
-@pytest.mark.simulation
-@pytest.mark.parametrize("rate", [1e-9, 1e-4])
-def test_a_nearly_perfect_recall_is_held(rate):
-    # an equal-tailed interval alone would miss it in nearly every round
-    rng = np.random.default_rng(8)
-    truth = 400 / (400 + 9000 * rate)
-    held = 0
-
-    for positive in rng.binomial(300, rate, size=80):
-        counts = of_matrix(40, 0, positive, 300 - positive, 400, 9000)
-        recall = estimates(counts, metrics=("recall",), estimands=("rate",), points=2**8)[0]
-        held += recall.low <= truth <= recall.high
-
-    assert held >= 0.93 * 80

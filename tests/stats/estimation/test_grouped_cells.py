@@ -9,7 +9,6 @@ from monitor.stats.core.sample import LabeledSample
 from monitor.stats.design.cell_sizes import systematic_sizes
 from monitor.stats.estimation.cell_matrix import weighted_matrix
 from monitor.stats.estimation.grouped_cells import grouped_cells
-from monitor.stats.estimation.paired import compare
 from tests.stats.samples import of_strata
 
 DESIGN = planned(cut(scored("Phi1", "good")), 1250)
@@ -91,20 +90,3 @@ def test_what_is_labeled_is_known_of_the_window_whatever_it_is_worth():
 
     for _, _, items in draws:
         assert np.all(items[:, :, 0] == [1.0, 1.0])
-
-
-@pytest.mark.simulation
-def test_intervals_of_both_classifiers_hold_the_truth_as_often_as_they_say():
-    rng, held, rounds = np.random.default_rng(3), np.zeros(2), 80
-    for _ in range(rounds):
-        positive, cell, truth = drawn(rng)
-        sample = grouped(cell, truth)
-        found = compare(
-            sample, sample.is_flagged, sample.is_flagged, rng=rng, estimand="window", draws=512
-        )
-        tp, fn = positive[UP].sum(), positive[~UP].sum()
-        for i, value in enumerate((tp / SIZE[UP].sum(), tp / (tp + fn))):
-            interval = found.metrics[i].first
-            held[i] += interval is not None and interval.low <= value <= interval.high
-
-    assert np.all(held / rounds > 0.877)  # three standard errors under .95

@@ -36,17 +36,19 @@ def test_with_every_item_labeled_the_points_are_the_shares_and_agreement_by_hand
         assert getattr(found, name).point == pytest.approx(value, abs=1e-9)
 
 
-def test_intervals_hold_the_truth_of_simulated_rounds_and_items_without_a_verdict_do_not_count():
-    rng = np.random.default_rng(7)
+def test_intervals_hold_the_truth_of_a_process_whose_windows_vary():
+    rng, rounds = np.random.default_rng(7), 150
     labeled = np.array([40, 60, 30, 500, 80, 100])
     held = dict.fromkeys(true_rates(), 0)
-    rounds = 300
     for seed in range(rounds):
-        found = judge_rates(counts(labeled, rng.binomial(labeled, RATE)), YES, JUDGED, seed=seed)
+        size = rng.multinomial(SIZE.sum(), SIZE / SIZE.sum())
+        drawn = np.minimum(labeled, size)
+        counts = of_strata(size, drawn, rng.binomial(drawn, RATE), UP)
+        found = judge_rates(counts, YES, JUDGED, seed=seed)
         for name, value in true_rates().items():
             held[name] += getattr(found, name).low <= value <= getattr(found, name).high
 
-    assert all(0.91 <= each / rounds <= 0.99 for each in held.values()), held
+    assert all(0.9 <= each / rounds <= 0.995 for each in held.values()), held
 
 
 def test_what_nothing_is_known_of_has_a_wide_interval_and_what_is_never_said_none():
@@ -62,20 +64,3 @@ def test_what_nothing_is_known_of_has_a_wide_interval_and_what_is_never_said_non
     assert unlabeled.tpr.high - unlabeled.tpr.low > 0.8
     assert never.tpr is not None
     assert (never.tpr.low, never.tpr.high) == (0, 0)
-
-
-def test_an_fpr_of_the_process_allows_for_windows_with_more_or_fewer_verdicts():
-    up, yes = np.array([True, False, False]), np.array([True, True, False])
-    chance, rate = np.array([0.012, 0.003, 0.985]), np.array([0.7, 0.2, 0.002])
-    negative = chance * (1 - rate)
-    truth = negative[yes].sum() / negative.sum()
-    rng, held, rounds = np.random.default_rng(3), 0, 200
-    for seed in range(rounds):
-        size = rng.multinomial(20_000, chance)
-        labeled = np.minimum(size, [200, 60, 200])
-        found = of_strata(size, labeled, rng.binomial(labeled, rate), up)
-        fpr = judge_rates(found, yes, np.ones(3, dtype=np.bool_), seed=seed).fpr
-        assert fpr is not None
-        held += fpr.low <= truth <= fpr.high
-
-    assert 0.92 < held / rounds < 0.995

@@ -211,15 +211,6 @@ def test_every_estimate_is_ordered_in_range_or_none_with_a_reason(counts):
             assert (row.point, row.low, row.high) == (None, None, None)
 
 
-@settings(max_examples=15, deadline=None)
-@given(samples())
-def test_one_call_for_two_estimands_says_what_two_calls_say(counts):
-    together = estimates(counts, metrics=ALL, points=FEW)
-
-    apart = [estimates(counts, metrics=ALL, estimands=(each,), points=FEW) for each in ESTIMANDS]
-    assert together == apart[0] + apart[1]
-
-
 @settings(max_examples=20, deadline=None)
 @given(samples())
 def test_with_every_item_labeled_the_window_is_known(counts):
@@ -251,15 +242,6 @@ def test_intervals_are_of_quantiles_wider_with_the_level_and_narrower_of_a_windo
         assert narrow.point == usual.point
         # but for the points' own error
         assert finite.high - finite.low <= usual.high - usual.low + 1e-4
-
-
-def test_an_empty_stratum_changes_nothing_but_costs_nothing():
-    draws = draw(round_posterior(BANDED), seed=1, points=FEW, size=BANDED.size)
-    every = draw(round_posterior(BANDED), seed=1, points=FEW)
-
-    assert not draws.rates[:, 2].any()
-    assert every.rates[:, 2].any()
-    assert draws.rate_matrix(BANDED.size).tp == pytest.approx(every.rate_matrix(BANDED.size).tp)
 
 
 def test_strata_of_a_class_share_the_mixture_component():

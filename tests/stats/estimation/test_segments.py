@@ -170,29 +170,6 @@ def test_what_is_no_part_of_the_whole_or_has_no_such_metric_is_refused(part, ask
         more_labels(part, WHOLE, *asked)
 
 
-@pytest.mark.simulation
-def test_intervals_of_small_segments_cover_whether_they_differ_or_not():
-    rng = np.random.default_rng(11)
-    size, rate = np.array([900, 20_000]), np.array([0.8, 0.02])
-    part_size, labels = size // 10, np.array([150, 600])
-    for shift, least in ((0.0, 0.92), (1.0, 0.85)):
-        own = special.expit(special.logit(rate) + shift * np.array([-1, 1]))
-        covered = np.zeros((80, 2))
-        for hits in covered:
-            labeled = rng.hypergeometric(part_size, size - part_size, labels)
-            positive = rng.binomial(labeled, own)
-            rest = rng.binomial(labels - labeled, rate)
-            part, whole = (
-                of_strata(n, m, y, [True, False])
-                for n, m, y in ((part_size, labeled, positive), (size, labels, positive + rest))
-            )
-            estimates = segment_estimates(part, whole, estimands=("rate",), points=2**8)
-            tp, fn = own * part_size
-            for place, truth in enumerate((own[0], tp / (tp + fn))):
-                hits[place] = estimates[place].low <= truth <= estimates[place].high
-        assert (covered.mean(axis=0) >= least).all()
-
-
 def rates(segment, whole, *, cells):
     return segment_estimates(segment, whole, estimands=("rate",), cells=cells, points=2**12)
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import METRICS
-from monitor.stats.estimation import small_counts
 from monitor.stats.estimation.posterior import estimate, estimates
 from monitor.stats.estimation.small_counts import FEW_LABELS, small_count_caution
 from tests.stats.samples import of_matrix, of_strata
@@ -137,21 +136,6 @@ def test_a_band_that_makes_up_most_of_the_variance_with_few_misses_is_named_with
 
 def test_no_miss_or_five_in_that_band_say_nothing_of_leverage():
     assert [few and few.classes[0].moves for few in (leverage(0), leverage(5))] == [None, None]
-
-
-@pytest.mark.parametrize("cells", [False, True])
-def test_what_all_metrics_share_is_found_once_for_each_estimand(cells, monkeypatch):
-    counts, asked, ours = banded([25, 25, 6, 12]), [], small_counts._class_of
-
-    def counted(*of_class):
-        asked.append(of_class)
-        return ours(*of_class)
-
-    monkeypatch.setattr(small_counts, "_class_of", counted)
-
-    estimates(counts, metrics=tuple(METRICS), cells=cells, points=2**10)
-
-    assert len(asked) == 2 * 2  # of two estimands, two classes
 
 
 @pytest.mark.parametrize(("found", "is_noted"), [(0, True), (2, False)])

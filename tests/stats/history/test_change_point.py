@@ -1,6 +1,4 @@
-"""The run-length mixture: stated numbers, invariants, refusals."""
-
-from typing import Any
+"""The run-length mixture: an independent product, invariants, refusals."""
 
 import mpmath
 import numpy as np
@@ -16,31 +14,14 @@ from monitor.stats.history.change_point import (
     pool,
     pooling_steps,
 )
-from monitor.stats.history.run_length import SHIFTS, RunLength, advance, begin, restarted
-from tests.stats.samples import reference
+from monitor.stats.history.run_length import SHIFTS, RunLength
 
-REFERENCE = reference("pooling")
 UNSHIFTED = ((0.0, 1.0),)
-OLD_SETTINGS = RunLength(hazard=0.2, restart=5.0, shifts=UNSHIFTED)
 PLAIN = RunLength(hazard=0.35, shifts=UNSHIFTED)
 
 
-def one_stratum(case):
-    """The reference and rounds of a class with one stratum, from the stored case."""
-    pair = [([y], [n]) for y, n in (case["reference"], *case["rounds"])]
-    return {"reference": pair[0], "rounds": pair[1:]}
-
-
-FLAGGED, PASSED = one_stratum(REFERENCE["flagged"]), one_stratum(REFERENCE["passed"])
-TWO = REFERENCE["two_strata_in_one_class"]
-TWO_STRATA: dict[str, Any] = {
-    "reference": (TWO["reference"]["positive"], TWO["reference"]["labeled"]),
-    "rounds": [(y, TWO["rounds"]["labeled"]) for y in TWO["rounds"]["positive"]],
-}
-
-
-def weights_by_product(rounds, reference, hazard, restart, shifts):
-    """The weights after the last round in 40 digits, from whole stretches of data at once.
+def mixture_by_product(rounds, reference, hazard, restart, shifts):
+    """Weights and alphas after the last round in 40 digits, from whole stretches of data at once.
 
     Z_T = (1-h)^T m_0(1..T) + sum_j Z_{j-1} h (1-h)^(T-j) sum_d u_d m_jd(j..T), with m a ratio of
     Beta functions and u_d the share of shift d.
@@ -78,57 +59,32 @@ def weights_by_product(rounds, reference, hazard, restart, shifts):
             for share, (shift, _) in zip(shares, shifts, strict=True)
         ]
         total.append(mpmath.fsum(parts))
-    return [float(part / total[-1]) for part in parts]
+    ups = y[1:].sum(axis=0), *(y[j:].sum(axis=0) for j in range(1, len(rounds) + 1))
+    begun = [(0, 0.0), *((j, shift) for j in range(1, len(rounds) + 1) for shift, _ in shifts)]
+    alphas = [
+        [float(start(j, s, shift)[0] + int(ups[j][s])) for s in range(y.shape[1])]
+        for j, shift in begun
+    ]
+    return [float(part / total[-1]) for part in parts], alphas
 
 
 # --- independent numbers -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("case", REFERENCE["restart"], ids=lambda c: f"a={c['a']}")
-def test_a_restart_keeps_the_stated_share_of_the_history(case):
-    alpha, beta = restarted([case["a"]], [case["b"]], restart=5)
-
-    assert alpha / case["a"] == pytest.approx(case["phi"], abs=1e-9)
-    assert [alpha[0], beta[0]] == pytest.approx(case["restart"], abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("data", "chosen", "weights", "final"),
-    [
-        (FLAGGED, OLD_SETTINGS, REFERENCE["flagged"]["weights"], REFERENCE["flagged"]["final"]),
-        (
-            PASSED,
-            OLD_SETTINGS,
-            [REFERENCE["passed"]["weights_after_4"]],
-            REFERENCE["passed"]["final"],
-        ),
-        (TWO_STRATA, PLAIN, TWO["weights"], TWO["final"]),
-    ],
-    ids=["flagged", "passed", "two strata share one run length"],
-)
-def test_weights_and_final_betas_are_the_stated_ones(data, chosen, weights, final):
-    steps = pooling_steps(**data, settings=chosen)
-
-    for step, stated in zip(steps[-len(weights) :], weights, strict=True):
-        assert step.mixture.weight == pytest.approx(stated, abs=1e-8)
-    betas = np.stack([steps[-1].mixture.alpha, steps[-1].mixture.beta], axis=-1)
-    assert betas == pytest.approx(np.reshape(final, betas.shape), abs=1e-6)
-    assert steps[-1].started.tolist() == list(range(len(final)))
-
-
 @pytest.mark.parametrize("shifts", [UNSHIFTED, SHIFTS], ids=["unshifted", "shifted"])
-def test_weights_agree_with_a_forty_digit_product_over_whole_stretches_of_rounds(shifts):
+def test_the_mixture_agrees_with_a_forty_digit_product_over_whole_stretches_of_rounds(shifts):
     rng = np.random.default_rng(5)
     labeled = rng.integers(0, 60, size=(7, 3))
     labeled[2, 1] = labeled[4, 0] = 0  # strata that a round did not label
     positive = rng.binomial(labeled, [0.9, 0.5, 0.01])
     pairs = [(y.tolist(), n.tolist()) for y, n in zip(positive, labeled, strict=True)]
     with mpmath.workdps(40):
-        weights = weights_by_product(pairs[1:], pairs[0], 0.5, 3, shifts)
+        weights, alphas = mixture_by_product(pairs[1:], pairs[0], 0.5, 3, shifts)
 
     steps = pooling_steps(pairs[1:], reference=pairs[0], settings=RunLength(0.5, shifts=shifts))
 
     assert steps[-1].mixture.weight == pytest.approx(weights, rel=1e-10, abs=1e-14)
+    assert steps[-1].mixture.alpha == pytest.approx(np.array(alphas), rel=1e-10)
 
 
 # --- properties ----------------------------------------------------------------------------------
@@ -186,27 +142,6 @@ def test_what_has_no_labels_takes_no_step_and_changes_no_betas():
         before.mixture.alpha[0, 0] + 5,
         before.mixture.alpha[0, 1],
     ]
-
-
-def test_each_shift_enters_with_its_share_of_the_hazard():
-    chosen = RunLength(hazard=0.2, shifts=((-1.0, 3.0), (0.0, 1.0)))
-
-    run = advance(begin([5.0], [10.0]), [0.0], [0.0], 1, chosen)
-
-    assert run.weight == pytest.approx([0.8, 0.15, 0.05])  # no label says anything yet
-    assert run.started.tolist() == [0, 1, 1]
-    assert run.history_alpha.tolist() == [5.5]
-
-
-def test_the_heaviest_stay_in_their_order(monkeypatch):
-    monkeypatch.setattr(run_length, "MOST_COMPONENTS", 2)
-    chosen = RunLength(hazard=0.2, shifts=((-1.0, 3.0), (0.0, 1.0), (1.0, 2.0)))
-
-    run = advance(begin([5.0], [10.0]), [0.0], [0.0], 1, chosen)
-
-    assert run.started.tolist() == [0, 1]
-    assert run.weight == pytest.approx([0.8 / 0.9, 0.1 / 0.9])
-    assert run.alpha[1, 0] < run.beta[1, 0]  # the one that fell
 
 
 def test_the_most_likely_start_is_that_of_the_heaviest_components_together():

@@ -41,28 +41,6 @@ def test_it_costs_little_more_than_half_of_the_width_again(rounds, cost):
     assert (interval.high - interval.point) / alone == pytest.approx(cost, abs=0.005)
 
 
-def test_it_holds_means_that_move_in_a_hundred_rounds_at_once():
-    rng, paths, rounds = np.random.default_rng(5), 400, 100
-    truth = 0.8 + 0.05 * np.sin(np.arange(rounds) / 9)
-    errors = np.where(np.arange(rounds) % 2, 0.02, 0.04)
-    missed, missed_by_fixed = 0, 0
-    for _ in range(paths):
-        points = truth + errors * rng.standard_normal(rounds)
-        means = [float(truth[:t].mean()) for t in range(1, rounds + 1)]
-        found = [
-            running_interval(points[:t].tolist(), errors[:t].tolist()) for t in range(1, rounds + 1)
-        ]
-        missed += any(
-            not each.low <= mean <= each.high for each, mean in zip(found, means, strict=True)
-        )
-        fixed = 1.96 * np.sqrt(np.cumsum(errors**2)) / np.arange(1, rounds + 1)
-        away = abs(np.cumsum(points - truth) / np.arange(1, rounds + 1))
-        missed_by_fixed += bool((away > fixed).any())
-
-    assert missed / paths <= 0.05
-    assert missed_by_fixed / paths > 0.25
-
-
 def test_rounds_that_were_labeled_whole_are_known():
     interval = running_interval([0.5, 0.7], [0.0, 0.0])
 
