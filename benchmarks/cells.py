@@ -1,11 +1,9 @@
 """Labels for +-.05 by score cells, beside the least that any design needs given the score.
 
 `overconfident` halves the log odds that the score claims. `bound` are the labels of Neyman's
-allocation item by item. `known` plans by each cell's rate, `learned` after six rounds of its own,
-and in `low` misses then appear among the lower half of the passed scores: recall falls by .10.
+allocation item by item. `known` plans by each cell's rate, `learned` after six rounds of its own.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -89,12 +87,6 @@ def main(
                 say(f"{name} {score} {share:.2f} known", known(design, share, replicates), least)
                 found = learned(design, share, max(20, replicates // 4), labels=least)
                 say(f"{name} {score} {share:.2f} learned", found, least)
-    for name in classifiers:
-        for share in shares:
-            for labels in (1250, 360):
-                some = max(20, replicates // 4)
-                found = low_misses(scored(name, "good"), share, labels, some)
-                say(f"{name} low {share:.2f}", found, None)
 
 
 def scored(name: str, score: str) -> Population:
@@ -169,53 +161,27 @@ def learned(design: CellDesign, share: float, replicates: int, *, labels: float)
     return simulated(planned, replicates, seed=4)
 
 
-def low_misses(whole: Population, share: float, labels: float, replicates: int) -> Found:
-    """Let misses appear in the lower half of the passed scores after rounds without them."""
-    planned = after_history(cut(whole), share, labels, replicates, seed=2)
-    passed = whole.score < whole.threshold
-    low = passed & (whole.score <= np.quantile(whole.score[passed], 0.5))
-    tp, fn = whole.rate[~passed].sum(), whole.rate[passed].sum()
-    rate = whole.rate + low * (tp / (tp / (tp + fn) - 0.10) - tp - fn) / low.sum()
-    changed = cut(Population(whole.score, rate, whole.threshold))
-    return simulated(replace(changed, expected=planned.expected), replicates, seed=4)
-
-
 def after_history(
-    design: CellDesign,
-    share: float,
-    labels: float,
-    replicates: int,
-    seed: int,
-    margins: Mapping[str, float] | None = None,
+    design: CellDesign, share: float, labels: float, replicates: int, seed: int
 ) -> CellDesign:
-    """Plan as after six rounds, of which the first goes by size within each class.
-
-    Classes share the labels as ``margins`` need them; equal ones if not given.
-    """
+    """Plan as after six rounds, of which the first goes by size within each class."""
     rng = np.random.default_rng(seed)
     up = design.is_flagged
     claimed = design.size * design.claim
     mean = np.where(up, *(claimed[of].sum() / design.size[of].sum() for of in (up, ~up)))
-    planned = replace(design, expected=_plan(design, mean, share, labels, margins))
+    planned = replace(design, expected=_plan(design, mean, share, labels))
     n, y = np.zeros((2, replicates, len(up)))
     for _ in range(HISTORY):
         labeled, positive = planned.draw(replicates, rng)
         n, y = DECAY * n + labeled, DECAY * y + positive
         rates = design.recalibrated(n, y)
-        plans = [_plan(design, row, share, labels, margins) for row in rates]
+        plans = [_plan(design, row, share, labels) for row in rates]
         planned = replace(design, expected=np.stack(plans))
     return planned
 
 
-def _plan(
-    design: CellDesign,
-    rates: Values,
-    share: float,
-    labels: float,
-    margins: Mapping[str, float] | None,
-) -> Values:
-    where = (design.size, design.is_flagged, rates)
-    return expected_sizes(*where, labels=labels, share=share, margins=margins)
+def _plan(design: CellDesign, rates: Values, share: float, labels: float) -> Values:
+    return expected_sizes(design.size, design.is_flagged, rates, labels=labels, share=share)
 
 
 def simulated(design: CellDesign, replicates: int, seed: int) -> Found:
@@ -291,13 +257,13 @@ def interval_ends(
     return np.moveaxis(np.quantile(draws, [0.025, 0.975], axis=2), 0, 1)
 
 
-def say(text: str, found: Found, least: float | None) -> None:
+def say(text: str, found: Found, least: float) -> None:
     """Print one line."""
-    told = " " * 12 if least is None else f"{least:6.0f}"
-    ratio = "" if least is None else f"{found.labels / least:6.3f}"
+    ratio = found.labels / least
     covered = "  ".join(
         f"{1 - low - high:.3f} ({low:.3f}/{high:.3f}) {bias:+.4f}"
         for low, high, bias in zip(found.below, found.above, found.bias, strict=True)
     )
     width = " ".join(f"{each:.4f}" for each in found.half_width)
-    print(f"{text:<34}{told}{found.labels:7.0f}{ratio}{found.flagged:8.0f}  {width}   {covered}")
+    labels = f"{least:6.0f}{found.labels:7.0f}{ratio:6.3f}{found.flagged:8.0f}"
+    print(f"{text:<34}{labels}  {width}   {covered}")

@@ -16,17 +16,12 @@ for coverage and, with `--alarms`, for alarms.
 `--at-once`: how many paths of 100 rounds have a round whose window's own value, and whose mean of
 all windows so far, lies outside of its interval, and how much wider the latter is in round 13 than
 one of a round that was chosen before.
-
-`--cautions`: how many rounds have the caution of few labels at recall, and how often the others,
-and these, hold the window's own recall.
-
-`--of-judge`: how often the intervals of a judge's TPR and FPR hold the process's, and half-widths.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -44,14 +39,13 @@ from monitor.stats.core.levels import normal_quantile
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.core.sampled_sizes import with_size_noise
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
+from monitor.stats.design.label_groups import LabelGroups
 from monitor.stats.design.score_bands import LABELS_PER_CELL, affordable_bands
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import Evidence, log_threshold
 from monitor.stats.detection.half_space import Limit
 from monitor.stats.detection.random_shares import log_e_path_of_shares
 from monitor.stats.estimation.cell_matrix import matrix_draws, weighted_matrix
-from monitor.stats.estimation.judge_rates import judge_rates
-from monitor.stats.estimation.small_counts import small_count_caution
 from monitor.stats.history.robust_mixture import with_robust_weight
 from monitor.stats.history.running_mean import TUNED_FOR, running_interval
 
@@ -76,6 +70,21 @@ JUDGES = {
 """TPR and FPR, of flagged and passed items where they differ."""
 SPREADS = {"weak score": 0.2, "score explains all": 9.0}
 """Range of the log odds of a class's cells, in units of 3; 1 otherwise."""
+
+
+class Window(NamedTuple):
+    """A labeled window, its own precision and recall, and its labels by group where they count."""
+
+    counts: Counts
+    own: Values
+    groups: LabelGroups | None = None
+
+
+class Windows(Protocol):
+    """What draws windows."""
+
+    def drawn(self, rng: np.random.Generator) -> Window:
+        """Draw a window and label it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +139,7 @@ class Process:
     @property
     def truth(self) -> Values:
         """Precision and recall of the process."""
-        return _metrics(self.chance * self.rate, self.chance, self.is_flagged)
+        return metrics_of(self.chance * self.rate, self.chance, self.is_flagged)
 
     @property
     def score_cell(self) -> Whole | None:
@@ -151,16 +160,17 @@ class Process:
         pairs = zip(self.is_flagged, self.verdict, strict=True)
         return [Stratum("", bool(up), verdict=verdict) for up, verdict in pairs]
 
-    def drawn(self, rng: np.random.Generator) -> tuple[Counts, Values]:
-        """Draw a window and label it; and the window's own precision and recall."""
+    def drawn(self, rng: np.random.Generator) -> Window:
+        """Draw a window and label it."""
         size = rng.multinomial(self.items, self.chance)
         positive = rng.binomial(size, self.rate)
+        own = metrics_of(positive, size, self.is_flagged)
         if self.kept is not None:
-            return self._of_log(size, positive, rng), _metrics(positive, size, self.is_flagged)
+            return Window(self._of_log(size, positive, rng), own)
         labeled = np.minimum(systematic_sizes(self.expected, rng.random()), size)
         answers = rng.hypergeometric(positive, size - positive, labeled)
         counts = Counts(size, labeled, answers, self.is_flagged, cell=self.score_cell)
-        return counts, _metrics(positive, size, self.is_flagged)
+        return Window(counts, own)
 
     def _of_log(self, size: Whole, positive: Whole, rng: np.random.Generator) -> Counts:
         """Keep a share of a window's items, and label among these."""
@@ -211,25 +221,22 @@ def main(
     precision: float = PRECISION,
     *,
     alarms: bool = False,
-    cautions: bool = False,
-    of_judge: bool = False,
     at_once: bool = False,
     bands: bool = False,
     kept: tuple[str, ...] = (),
 ) -> None:
     """Print a line for each setting and judge; ``replicates`` are rounds, or half years."""
-    kinds = "window    rate      pooled    half-widths of rate"
-    alarm_kinds = "alarms a year     of judge_tpr  judge_fpr   found in 4 and 12 rounds"
-    heads = alarm_kinds if alarms else "TPR  FPR    half-widths" if of_judge else kinds
-    heads = "alone       mean of all, and its width" if at_once else heads
-    heads = "cautions  recall without, with one" if cautions else heads
+    line_of: Callable[[Process, int], str] = coverage_line
+    heads = "window    rate      pooled    half-widths of rate"
+    if alarms:
+        heads = "alarms a year     of judge_tpr  judge_fpr   found in 4 and 12 rounds"
+        line_of = alarm_line
+    elif at_once:
+        heads, line_of = "alone       mean of all, and its width", at_once_line
     print(f"{'items flagged labels, judge':38}{heads}")
     for setting in settings:
         for judge in judges:
             process = Process.of(setting, judge, precision, bands=bands)
-            line_of = alarm_line if alarms else judge_line if of_judge else coverage_line
-            line_of = at_once_line if at_once else line_of
-            line_of = caution_line if cautions else line_of
             for shares in kept or (None,):
                 log = process if shares is None else replace(process, kept=_pair(shares))
                 name = ", ".join((setting, judge, *([] if shares is None else [f"kept {shares}"])))
@@ -250,18 +257,6 @@ def coverage_line(process: Process, replicates: int) -> str:
     )
 
 
-def caution_line(process: Process, replicates: int) -> str:
-    """Count cautions of few labels at recall; cover recall in rounds without, and with, one."""
-    rng, held = np.random.default_rng(1), dict[bool, list[bool]]({False: [], True: []})
-    for _ in range(replicates):
-        counts, own = process.drawn(rng)
-        low, high = ends(matrix_draws(counts, seed=1, points=POINTS, cells=True).of("window"))
-        few = small_count_caution(counts, "recall", estimand="window", cells=True)
-        held[few is not None].append(bool(low[1] <= own[1] <= high[1]))
-    shares = (f"{np.mean(each):.2f}" if each else "-" for each in held.values())
-    return f"{len(held[True]) / replicates:.2f}      {'  '.join(shares)}"
-
-
 def at_once_line(process: Process, paths: int) -> str:
     """Count paths of which a round misses the truth, by the round alone and by the running mean."""
     rng, missed, cost = np.random.default_rng(4), np.zeros((2, 2)), 0.0
@@ -269,7 +264,7 @@ def at_once_line(process: Process, paths: int) -> str:
     for _ in range(paths):
         points, errors, truth, outside = [], [], [], np.zeros((2, 2), dtype=np.bool_)
         for t in range(1, AT_ONCE + 1):
-            counts, own = process.drawn(rng)
+            counts, own, _ = process.drawn(rng)
             drawn = matrix_draws(counts, seed=t, points=POINTS, cells=not process.bands)
             low, high = ends(drawn.of("window"))
             scaled = weighted_matrix(counts)
@@ -289,23 +284,6 @@ def at_once_line(process: Process, paths: int) -> str:
     return f"{shares}     {cost / paths:.2f}"
 
 
-def judge_line(process: Process, replicates: int, seed: int = 1) -> str:
-    """Cover the TPR and the FPR of a judge in the process."""
-    yes = np.array([one is Verdict.YES for one in process.verdict])
-    if not yes.any():
-        return "has no judge"
-    rng, held, half = np.random.default_rng(seed), np.zeros(2), np.zeros(2)
-    truth = process.of_judge.values()
-    for _ in range(replicates):
-        counts, _ = process.drawn(rng)
-        found = judge_rates(counts, yes, np.ones(len(yes), dtype=np.bool_), seed=1)
-        for i, (interval, value) in enumerate(zip((found.tpr, found.fpr), truth, strict=True)):
-            if interval is not None:
-                held[i] += interval.low <= value <= interval.high
-                half[i] += (interval.high - interval.low) / 2
-    return " ".join(f"{each:.3f}" for each in (*held / replicates, *half / replicates))
-
-
 def coverage(process: Process, replicates: int, seed: int = 1) -> tuple[Values, Values]:
     """Cover the window's own metrics, the process's, and the process's pooled, ``(3, 2)``."""
     rng, held, half = np.random.default_rng(seed), np.zeros((3, 2)), np.zeros(2)
@@ -313,8 +291,8 @@ def coverage(process: Process, replicates: int, seed: int = 1) -> tuple[Values, 
     cells_to_pool = None if process.bands else cells
     for _ in range(replicates):
         rounds = [process.drawn(rng) for _ in range(ROUNDS)]
-        counts, own = rounds[-1]
-        played = [each for each, _ in rounds]
+        counts, own, _ = rounds[-1]
+        played = [each.counts for each in rounds]
         alone = matrix_draws(counts, seed=1, points=POINTS, cells=not process.bands)
         ways: Sequence[tuple[Matrix, Values]] = (
             (with_size_noise(alone.of("window"), counts, seed=1), own),
@@ -357,88 +335,106 @@ def ends(matrix: Matrix) -> tuple[Values, Values]:
 
 def alarm_line(process: Process, paths: int) -> str:
     """Count false alarms a year, and the drops found."""
-    rates = [alarms_a_year(process, paths, on_judge=False)]
+    rates = [alarms_a_year(process, MetricLimits.at(process.truth), paths)]
     if process.verdict[0] is not None:
-        rates += [
-            alarms_a_year(process, paths, on_judge=True, only=name) for name in process.of_judge
+        for name, value in process.of_judge.items():
+            limits = Limits.model_validate({name: value})
+            rates.append(alarms_a_year(process, JudgeLimits(limits, process.strata), paths))
+    shares = drops_detected(process, process.dropped(DROP), process.truth, paths)
+    return f"{'  '.join(rates):44}{shares}"
+
+
+class Watched(Protocol):
+    """Limits whose evidence is read round by round."""
+
+    def __len__(self) -> int: ...
+
+    def read(self, window: Window, earlier: Sequence[Counts]) -> list[Values]:
+        """Return the log e-values of a round, for each limit."""
+
+
+class MetricLimits(list[Limit]):
+    """Limits on precision, or on precision and recall."""
+
+    @classmethod
+    def at(cls, values: Values) -> "MetricLimits":
+        """Put the limits at these values of the first metrics."""
+        pairs = zip(METRICS, values, strict=False)
+        return cls(Limit(name, float(value), "at_least") for name, value in pairs)
+
+    def read(self, window: Window, earlier: Sequence[Counts]) -> list[Values]:
+        """Return the log e-values of a round, for each limit."""
+        rates, groups = guess(earlier), window.groups
+        return [
+            log_e_path_of_shares(of, [window.counts], rates, None, earlier, groups=groups)[-1]
+            for of in self
         ]
-    text = "  ".join(f"{rate:5.2f} ({se:.2f})" for rate, se in rates)
-    shares = drops_detected(process, max(paths // 2, 1))
-    return f"{text:44}" + " ".join(f"{share:.2f}" for share in shares)
 
 
-def alarms_a_year(
-    process: Process, paths: int, *, on_judge: bool, only: str = "", seed: int = 2
-) -> tuple[float, float]:
-    """Play half years with limits exactly at the process's values; the mean and its error."""
-    limits = _judge_limits(process, only) if on_judge else _limits(process.truth)
+class JudgeLimits(NamedTuple):
+    """A limit on a judge, and the strata that the judge's verdicts cut."""
+
+    limits: Limits
+    strata: list[Stratum]
+
+    def __len__(self) -> int:
+        return len(self.limits.on("judge"))
+
+    def read(self, window: Window, earlier: Sequence[Counts]) -> list[Values]:
+        """Return the log e-values of a round, for each limit."""
+        now, *before = (self._tally(each) for each in (window.counts, *earlier))
+        found: list[LimitEvidence] = judge_evidence(now, before, self.limits)
+        return [np.array(each.log_e) for each in found]
+
+    def _tally(self, counts: Counts) -> Any:
+        nothing = np.zeros_like(counts.labeled)
+        return SimpleNamespace(counts=counts, missing=nothing, frame=self.strata)
+
+
+def alarms_a_year(process: Windows, limits: Watched, paths: int, seed: int = 2) -> str:
+    """Play half years; the mean number of alarms a year, and its standard error."""
     fired = [
         sum(played(process, limits, YEAR // 2, np.random.default_rng((seed, path))))
         for path in range(paths)
     ]
     per_year = np.array(fired) * 2.0
-    return float(per_year.mean()), float(per_year.std() / np.sqrt(paths))
+    return f"{per_year.mean():5.2f} ({per_year.std() / np.sqrt(paths):.2f})"
 
 
-def drops_detected(process: Process, paths: int, seed: int = 3) -> list[float]:
-    """Find the share of drops of precision, its limit at the level before, by rounds after it."""
-    limits = [Limit("precision", float(process.truth[0]), "at_least")]
-    worse, first = process.dropped(DROP), []
-    for path in range(paths):
+def drops_detected(
+    process: Windows, worse: Windows, truth: Values, paths: int, seed: int = 3
+) -> str:
+    """Find the shares of drops of precision, its limit at the level before, in half the paths."""
+    limits, first = MetricLimits.at(truth[:1]), []
+    for path in range(max(paths // 2, 1)):
         fired = played(process, limits, WITHIN[-1], np.random.default_rng((seed, path)), then=worse)
         first.append(next((i for i, each in enumerate(fired) if each), YEAR))
-    return [float(np.mean(np.array(first) < within)) for within in WITHIN]
+    return " ".join(f"{np.mean(np.array(first) < within):.2f}" for within in WITHIN)
 
 
 def played(
-    process: Process,
-    limits: Sequence[Limit] | Limits,
+    process: Windows,
+    limits: Watched,
     rounds: int,
     rng: np.random.Generator,
-    then: Process | None = None,
+    then: Windows | None = None,
 ) -> list[int]:
-    """Count the alarms of each round after some quiet ones; evidence that fires starts anew."""
-    earlier = [process.drawn(rng)[0] for _ in range(QUIET)]
-    watched = len(limits.on("judge")) if isinstance(limits, Limits) else len(limits)
-    threshold, evidence = log_threshold(YEAR, watched), [Evidence()] * watched
+    """Count the alarms of each round after some quiet ones; evidence that fires starts again."""
+    earlier = [process.drawn(rng).counts for _ in range(QUIET)]
+    threshold, evidence = log_threshold(YEAR, len(limits)), [Evidence()] * len(limits)
     alarms = []
     for _ in range(rounds):
-        counts, _ = (then or process).drawn(rng)
-        read = _read(process, limits, counts, earlier[-REMEMBERED:])
+        window = (then or process).drawn(rng)
+        read = limits.read(window, earlier[-REMEMBERED:])
         after = [each.after(log_e) for each, log_e in zip(evidence, read, strict=True)]
         alarms.append(sum(each.fires(threshold) for each in after))
         evidence = [Evidence() if each.fires(threshold) else each for each in after]
-        earlier.append(counts)
+        earlier.append(window.counts)
     return alarms
 
 
-def _read(
-    process: Process, limits: Sequence[Limit] | Limits, counts: Counts, earlier: Sequence[Counts]
-) -> list[Values]:
-    if isinstance(limits, Limits):
-        now, *before = (_tally(process, each) for each in (counts, *earlier))
-        read: list[LimitEvidence] = judge_evidence(now, before, limits)
-        return [np.array(each.log_e) for each in read]
-    rates = guess(earlier)
-    return [log_e_path_of_shares(of, [counts], rates, None, earlier)[-1] for of in limits]
-
-
-def _tally(process: Process, counts: Counts) -> Any:
-    nothing = np.zeros_like(counts.labeled)
-    return SimpleNamespace(counts=counts, missing=nothing, frame=process.strata)
-
-
-def _limits(truth: Values) -> list[Limit]:
-    return [
-        Limit(name, float(value), "at_least") for name, value in zip(METRICS, truth, strict=True)
-    ]
-
-
-def _judge_limits(process: Process, only: str) -> Limits:
-    return Limits.model_validate({only: process.of_judge[only]})
-
-
-def _metrics(positive: Values | Whole, size: Values | Whole, is_flagged: Flags) -> Values:
+def metrics_of(positive: Values | Whole, size: Values | Whole, is_flagged: Flags) -> Values:
+    """Precision and recall by the positives and sizes of strata."""
     up, down = is_flagged, ~is_flagged
     matrix = Matrix(
         *(of.sum() for of in (positive[up], (size - positive)[up])),

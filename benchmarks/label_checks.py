@@ -6,11 +6,6 @@ negative ones with `spec`. People label `PASSED` passed items and check 40 flagg
 both are of the very items of the window, but for `rate`. `none` counts rounds without a corrected
 value. The second table has the labels of people that margins of precision and recall need.
 
-``--along-score``: a column labels drawn passed items, densely near the threshold; 510 of 19,100 are
-positive, and flagged ones are labeled right. It errs `near` the threshold (specificity .9998 to
-.92), misses `far` positives (sensitivity .2 to .98), or errs `alike` in all cells. Recall of the
-window: `plain` counts all checks of a class alike, `weighted` by the items they stand for.
-
 ``--change``: sensitivity and specificity of a column that labels all flagged items fall from
 `before` to `after` in the newest `since` of 12 rounds with 40 checks each, `since` 0 for not at
 all. Precision of the window: `pooled` counts all rounds, `tested` allows for a change that the
@@ -18,26 +13,20 @@ checks suggest (`cut`), and counts the newest alone if it is clear; `noted` is t
 with a notice. A checker who `repeats` that share of the column's errors shows fewer of them.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Values
 from benchmarks.label_error import BANDS, TWO, Design
 from monitor.rounds.estimation.label_errors import NOTED, PooledChecks
-from monitor.stats.core.beta_mixture import HEAVY
 from monitor.stats.core.counts import Counts
 from monitor.stats.design.allocation import allocate
-from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
 from monitor.stats.design.prior import PriorRates
-from monitor.stats.design.prospect import SHARE_BY_SIZE, Prospect
-from monitor.stats.estimation.cell_matrix import plain_counts
+from monitor.stats.design.prospect import Prospect
 from monitor.stats.estimation.posterior import estimates
 from monitor.stats.labels.audit import ClassAudits, LabelAudit, NoBetterThanChance
 from monitor.stats.labels.label_error import corrected_estimates
-from monitor.storage.labels.check_store import CheckCounts, ClassChecks, WeightedChecks
+from monitor.storage.labels.check_store import CheckCounts, ClassChecks
 
 Quality = tuple[float, float]
 
@@ -51,34 +40,12 @@ MARGINS = tuple(
 )
 MOST = 100_000
 
-FLAGGED_SIZE, RATE_OF_FLAGGED, PASSED_SIZE, MISSED = 900, 0.85, 19_100, 510
-ERRORS: dict[str, Callable[[Values], tuple[Values, Values]]] = {
-    "near": lambda place: (0 * place + 0.9, 1 - np.exp(-8.5 + 6 * place)),
-    "far": lambda place: (0.2 + 0.78 * place, 0 * place + 1),
-    "alike": lambda place: (0 * place + 0.9, 0 * place + 0.995),
-}
-"""Sensitivity and specificity by place between the farthest cell and the threshold, 0 to 1."""
-ALONG = [
-    (case, cells, rounds, checks, labels)
-    for cells, rounds, checks, labels in ((12, 12, 40, 300), (30, 12, 100, 1000), (6, 3, 60, 200))
-    for case in ERRORS
-]
-"""What errs where, cells, rounds, checks and labels of passed items."""
 CHANGES: list[tuple[Quality, Quality, int, float]] = [
     *(((0.97, 0.97), (0.85, 0.97), since, 0.0) for since in (0, 1, 2)),
     *(((0.9, 0.9), (0.9, 0.7), since, 0.0) for since in (0, 1, 3)),
     ((0.8, 0.9), (0.95, 0.9), 1, 0.0),
     ((0.9, 0.9), (0.9, 0.9), 0, 0.5),
 ]
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """A window's answers of the column, checks of the rounds up to it, and its true recall."""
-
-    counts: Counts
-    past: Sequence[ClassChecks]
-    truth: float
 
 
 def checked(
@@ -162,74 +129,6 @@ def saved_of(design: Design, margins: dict[str, float]) -> str:
     return f"{design.name}  {sides}  {alone:6}  {free:9}  {shares}"
 
 
-def windows(case: str, cells: int, rounds: int, checks: int, labels: int) -> Iterator[Drawn]:
-    """Draw windows whose passed items a column labels with these errors, and their checks."""
-    rng, place = np.random.default_rng(3), np.linspace(0, 1, cells)
-    size = np.round(PASSED_SIZE * np.exp(-4 * place) / np.exp(-4 * place).sum()).astype(np.int64)
-    rate = np.exp(-8.1 + 7 * place)
-    rate = np.minimum(MISSED / (rate @ size) * rate, 0.9)
-    right = np.stack(ERRORS[case](place))
-    is_flagged = np.arange(cells + 1) == 0
-    every, rates = np.append(FLAGGED_SIZE, size), np.append(RATE_OF_FLAGGED, rate)
-    plan = expected_sizes(every, is_flagged, rates, share=SHARE_BY_SIZE, labels=2 * labels)[1:]
-    plan = np.minimum(plan * labels / plan.sum(), size)
-    while True:
-        past = []
-        for _ in range(rounds):
-            planned = np.minimum(systematic_sizes(plan, rng.random()), size)
-            positive = rng.binomial(size, rate)
-            labeled = rng.hypergeometric(positive, size - positive, planned)
-            tp, tn = rng.binomial([labeled, planned - labeled], right)
-            table = np.stack([tp, labeled - tp, tn, planned - labeled - tn], axis=1)
-            each = systematic_sizes(planned * min(1, checks / planned.sum()), 0.5)
-            found = [rng.multivariate_hypergeometric(*of) for of in zip(table, each, strict=True)]
-            weight = size / np.maximum(planned, 1) * planned.sum() / size.sum()
-            counts = [CheckCounts(*map(int, of)) for of in found]
-            past.append(
-                ClassChecks({str(h): WeightedChecks(weight[h], of) for h, of in enumerate(counts)})
-            )
-        hits = int(rng.binomial(FLAGGED_SIZE, RATE_OF_FLAGGED))
-        answers = Counts.of_arrays(
-            size=every,
-            labeled=np.append(FLAGGED_SIZE, planned),
-            positive=np.append(hits, table[:, 0] + table[:, 3]),
-            is_flagged=is_flagged,
-        )
-        yield Drawn(answers, past, hits / (hits + int(positive.sum())))
-
-
-def score_row(design: tuple[str, int, int, int, int], replicates: int) -> str:
-    """Coverage, mean error and half-width of recall in each way, as a line of the table."""
-    found: dict[str, list[tuple[float, ...]]] = {"given": [], "plain": [], "weighted": []}
-    for seed, drawn in zip(range(replicates), windows(*design), strict=False):
-        alike = [ClassChecks.unweighted(each.counts) for each in drawn.past]
-        for way, past in (("given", None), ("plain", alike), ("weighted", drawn.past)):
-            row = recall_of(drawn.counts, past, seed)
-            if row is not None and row.point is not None:
-                error, half = row.point - drawn.truth, (row.high - row.low) / 2
-                found[way].append((row.low <= drawn.truth <= row.high, error, half))
-    texts = [
-        "{:.3f} {:+.3f} {:.3f}".format(*np.mean(values, axis=0)) if values else f"{'-':>18}"
-        for values in found.values()
-    ]
-    none = replicates - len(found["weighted"])
-    case, *numbers = design
-    cells = "".join(f"{number:8}" for number in numbers)
-    return f"{case:<6}{cells}   {'   '.join(texts)}  {none:4}"
-
-
-def recall_of(counts: Counts, past: Sequence[ClassChecks] | None, seed: int) -> Any:
-    """Estimate the window's recall as rounds do, with checks of the passed class or none."""
-    how: dict[str, Any] = {"metrics": ["recall"], "estimands": ("window",), "seed": seed}
-    if past is None:
-        return estimates(counts, cells=True, **how)[0]
-    try:
-        audits = [ClassAudits(None, each) for each in PooledChecks.of(past).audits()]
-    except NoBetterThanChance:
-        return None
-    return corrected_estimates(plain_counts(counts, prior=HEAVY), *audits, **how)[0]
-
-
 def change_row(change: tuple[Quality, Quality, int, float], replicates: int) -> str:
     """Coverage and half-width of precision in each way, as a line of the table."""
     before, after, since, repeats = change
@@ -270,19 +169,10 @@ def show_change(replicates: int) -> None:
         print(change_row(change, replicates), flush=True)
 
 
-def show_along(replicates: int) -> None:
-    """Print what weights do where errors follow the score."""
-    columns = "".join(f"{name:>8}" for name in ("cells", "rounds", "checks", "labels"))
-    ways = "   ".join(f"{way:<18}" for way in ("as given", "plain", "weighted"))
-    print(f"{'errs':<6}{columns}   {ways}  none")
-    for design in ALONG:
-        print(score_row(design, replicates), flush=True)
-
-
-def main(replicates: int = 200, along_score: bool = False, change: bool = False) -> None:
+def main(replicates: int = 200, change: bool = False) -> None:
     """Print coverage and width by quality of the column and rounds of checks, then labels saved."""
-    if along_score or change:
-        (show_along if along_score else show_change)(replicates)
+    if change:
+        show_change(replicates)
         return
     ways = ("as given   ", "corrected  ", "rate       ") * 2
     print(f"{'':20}precision{'':30}recall")

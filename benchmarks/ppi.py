@@ -190,7 +190,7 @@ def of_strata(process: Process, replicates: int, rng: np.random.Generator) -> li
     """Estimate precision and recall of the process by verdicts as strata."""
     rows = []
     for _ in range(replicates):
-        counts, _ = process.drawn(rng)
+        counts = process.drawn(rng).counts
         matrix = matrix_draws(counts, seed=1, points=POINTS, cells=True).of("rate")
         low, high = ends(with_size_noise(matrix, counts, seed=1))
         scaled = weighted_matrix(counts)

@@ -1,23 +1,21 @@
-"""How soon an alert ends once its metric is back, beside a fixed test.
+"""How soon an alert ends once its metric is back.
 
 Population and limits as in `drift`, in 4 + 10 bands; the alert opens after 4 rounds 10 points down.
 `late`: 2 points under the limit for 4 more rounds; `lowest`: only the lowest passed band is not
-back; `by size`: a quarter of the passed labels by size. `fixed test` looks once at all counts since
-the firing, `left` is the share of its power that ours has, `any test` bounds the power of all tests
-at 5 %.
+back; `by size`: a quarter of the passed labels by size. A row has the shares of alerts that have
+ended after each number of rounds.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
 
 from benchmarks.drift import QUIET, drawn_from_population, limits_of
 from benchmarks.harness import Flags, Values, Whole
 from monitor.stats.detection.alternatives import guess
 from monitor.stats.detection.e_detector import log_e_factor
-from monitor.stats.detection.half_space import Limit, half_space, inside, project
+from monitor.stats.detection.half_space import Limit, half_space
 from monitor.stats.detection.recovery import ERRORS, LOG_ENDS_AT, advance, opposite
 from monitor.stats.detection.scenario import Scenario
 
@@ -35,15 +33,12 @@ DROP, BAD = 0.10, 4
 WRONG, GOOD = (-0.02, 0.0), (0.03, 0.06)
 ENDS, WRONG_ENDS = (4, 8, 20), (4, 8, 20, 52)
 LATE = 4
-ONE_SIDED = 1.6448536269514722
 
 
 def main(paths: int = 4000) -> None:
     """Print one table per number of labels."""
     for name in DESIGNS:
-        print(
-            f"\n{name} a round; share of alerts ended within {ENDS} or {WRONG_ENDS} rounds (s.e.)"
-        )
+        print(f"\n{name} a round; share of alerts ended within {ENDS} or {WRONG_ENDS} rounds")
         for story in stories(name):
             show(story, paths)
 
@@ -115,17 +110,8 @@ def moved_alone(scenario: Scenario, limit: Limit, stratum: int) -> Values:
 
 def show(story: Story, paths: int) -> None:
     """Print one story."""
-    answers, left, best = story.answers(paths, seed=12), "", ""
-    ours, fixed = (story.shares(of(story, answers)) for of in (ended, tested))
-    if story.ends == ENDS:
-        left = line((us / test for us, test in zip(ours, fixed, strict=True)), digits=2)
-        best = line(best_power(story, rounds) for rounds in ENDS)
-    print(f"{story.name:<21}{line(ours):<22}{left:<15}{best:<18}{line(fixed)}")
-
-
-def line(shares: Iterable[float], digits: int = 3) -> str:
-    """Write shares without their leading zero."""
-    return " ".join(f"{share:.{digits}f}".removeprefix("0") for share in shares)
+    shares = story.shares(ended(story, story.answers(paths, seed=12)))
+    print(f"{story.name:<21}{'  '.join(f'{share:.3f}' for share in shares)}")
 
 
 def ended(story: Story, answers: Answers) -> Flags:
@@ -141,41 +127,3 @@ def ended(story: Story, answers: Answers) -> Flags:
         over[t] = log_r >= LOG_ENDS_AT
         history.append(counts)
     return np.asarray(np.maximum.accumulate(over, axis=0))
-
-
-def tested(story: Story, answers: Answers) -> Flags:
-    """Which alerts a single test would end, shape ``(rounds, paths)``.
-
-    Each row is a test by itself, of the counts up to that round.
-    """
-    window, after = story.after[0], answers[1]
-    space = half_space(opposite(story.limit), window.size, window.is_flagged)
-    found = np.zeros((len(after), len(after[0])), dtype=np.bool_)
-    for end in story.ends:
-        positive = np.sum(after[story.first : story.first + end], axis=0)
-        labeled = end * window.labeled
-        rates = inside(positive / labeled)
-        x = inside(project(space, rates, labeled))
-        divergence = rates * np.log(rates / x) + (1 - rates) * (np.log1p(-rates) - np.log1p(-x))
-        root = np.sqrt(2 * np.maximum(divergence @ labeled, 0))
-        found[story.first + end - 1] = (root > ONE_SIDED) & ~space.contains(rates)
-    return found
-
-
-def best_power(story: Story, rounds: int, level: float = 0.05) -> float:
-    """Bound the power of every test: the least of the best ones against one other stratum."""
-    scenario, least = story.after[-1], 1.0
-    for stratum, rate in enumerate(scenario.rates):
-        other = float(moved_alone(scenario, story.limit, stratum)[stratum])
-        if not 0 <= other <= 1:
-            continue
-        labels = int(rounds * scenario.labeled[stratum])
-        null, truth = (other, rate) if other > rate else (1 - other, 1 - rate)
-        few = np.arange(labels + 1)  # the best test rejects where few are found
-        kept = stats.binom.cdf(few, labels, null) <= level
-        rejected = int(kept.sum())  # 0 to rejected - 1 surely, the next by chance
-        spent = stats.binom.cdf(rejected - 1, labels, null)
-        chance = (level - spent) / stats.binom.pmf(rejected, labels, null)
-        power = stats.binom.cdf(rejected - 1, labels, truth)
-        least = min(least, power + chance * stats.binom.pmf(rejected, labels, truth))
-    return float(least)

@@ -6,10 +6,6 @@ rate gains more, `none` the share of rounds in which no threshold is allowed. Ro
 normal law in its place, and taking the last threshold whose estimate keeps the target.
 The rule was chosen on Phi1 with a good and a weak score at targets of .7, .8 and .9.
 
-The second table pools rounds, or plans for a margin of precision so many times narrower than that
-of recall. `known` is the loss of a normal test that knows the variance of each estimate and where
-to start: about what any test gives up to these labels.
-
 With `--data DIR` the windows of real predictions are drawn and labeled, by the plan of first rounds
 (benchmarks/real_data.py) and as a labeled file, half of each predicted class.
 """
@@ -40,12 +36,6 @@ from monitor.stats.curves.thresholds import (
 ERROR = 0.05
 PLANS = 200
 REAL_ROUNDS = 1000
-SPENT = [
-    (name, score, *of)
-    for name, score in (("Phi2", "good"), ("Phi3", "weak"))
-    for of in ((1, 1), (2, 1), (4, 1), (1, 2), (1, 3))
-]
-"""Rounds that are pooled, and how many times narrower the margin of precision is."""
 FILES = 4  # times fewer than rounds
 SETTINGS = (
     ("Phi2", "good", 1250),
@@ -87,31 +77,6 @@ def main(
                 row = f"{name:<10}  {score:<13} {labels:>7}  {metric:<9} {target:.3f}  {method:<9}"
                 shares = _shares(played, metric, target, oracle, chosen)
                 print(f"{row}  {_text(shares)}", flush=True)
-
-    spent(rounds, classifiers)
-
-
-def spent(rounds: int, classifiers: tuple[str, ...]) -> None:
-    """Print what the rule gives up beside what any test would, by where the labels are."""
-    print("\nclassifier  score  rounds  margins  target           broken   none    loss    known")
-    for name, score, pooled, ratio in SPENT:
-        if name not in classifiers:
-            continue
-        margins = {"precision": 0.05 / ratio, "recall": 0.05}
-        played = play(cut(scored(name, score)), 1250 * pooled, rounds, 0, margins)
-        for metric, target, oracle in targets(played):
-            by_rule, by_known = (
-                _shares(
-                    played,
-                    metric,
-                    target,
-                    oracle,
-                    choose(played.strata, metric, p_values(played, metric, target), method),
-                )
-                for method, p_values in (("rule", rule), ("known", known))
-            )
-            row = f"{name:<10}  {score:<5}  {pooled:>6}  {f'1 : {ratio}':<7}  {metric:<9} "
-            print(f"{row}{target:.3f}  {_text(by_rule)}  {by_known[2]:+.3f}", flush=True)
 
 
 def real(data: Path, rounds: int) -> None:
@@ -194,11 +159,9 @@ def _by_file(
     return _text(np.array([*values[:, :2].mean(axis=0), loss.mean() if len(loss) else np.nan]))
 
 
-def play(
-    design: CellDesign, labels: int, rounds: int, seed: int, margins: dict[str, float] | None = None
-) -> Rounds:
+def play(design: CellDesign, labels: int, rounds: int, seed: int) -> Rounds:
     """Draw and label rounds, each with one of a number of plans that earlier rounds led to."""
-    planned = after_history(design, 0.25, labels, min(rounds, PLANS), seed, margins)
+    planned = after_history(design, 0.25, labels, min(rounds, PLANS), seed)
     expected = planned.expected[np.arange(rounds) % len(planned.expected)]
     labeled, positive = replace(planned, expected=expected).draw(
         rounds, np.random.default_rng(1000 + seed)
@@ -239,8 +202,6 @@ def choose(strata: ScoreStrata, metric: str, p: Values, method: str) -> Whole:
         below = len(thresholds) - strata.flagged
         starts = strata.current + np.arange(STARTS) * below // STARTS
         thresholds = thresholds[::-1]
-    if method == "known":
-        starts = np.argmin(p.mean(axis=0, keepdims=True), axis=1)
     if method == "estimate":
         keeps = p[:, thresholds] < ERROR
         last = keeps.shape[1] - 1 - keeps[:, ::-1].argmax(axis=1)
@@ -267,16 +228,6 @@ def normal(rounds: Rounds, metric: str, target: float) -> Values:
     rate = strata.positive / n
     mean = strata.size * rate @ slope - constant
     variance = strata.size**2 * rate * (1 - rate) / n @ slope**2
-    return np.asarray(special.ndtr(-mean / np.sqrt(np.maximum(variance, 1e-9))))
-
-
-def known(rounds: Rounds, metric: str, target: float) -> Values:
-    """p-values of a normal law with the true rates' variance."""
-    strata = rounds.strata
-    slope, constant = _functional(strata, metric, target)
-    n = np.maximum(strata.labeled, 1).mean(axis=0)
-    variance = strata.size**2 * rounds.rate * (1 - rounds.rate) / n @ slope**2
-    mean = strata._positives() @ slope - constant
     return np.asarray(special.ndtr(-mean / np.sqrt(np.maximum(variance, 1e-9))))
 
 

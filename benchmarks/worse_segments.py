@@ -4,28 +4,14 @@
 values and pairs of them are searched, 230. One value, of 5 % of the items, has 4.5 or 3 times the
 odds of error. A name is right if it is this value or a pair with it. `twice` draws the value twice
 as often as the others, which keeps the test but takes labels from the rest.
-
-`--played` lets the product play so many histories of each kind instead: 4 rounds of 20,000 items, 7
-% flagged, in the default score cells, opened, labeled and closed in this process. Which items are
-drawn differs from run to run.
 """
-
-import tempfile
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy import special
 
 from benchmarks.harness import Flags, Values, Whole
 from benchmarks.label_error import BANDS
-from monitor.domain.model import Answer
-from monitor.domain.sample_settings import Sample
 from monitor.stats.detection.worse_segments import log_ratios, worse_segments
-from monitor.storage import schema
-from monitor.storage.database import Database
-from monitor.testing import MemorySource
-from tests.rounds.scene import MONDAY, WEEK, Scene, settings
 
 CLIENTS = np.array([0.05, 0.25, 0.12, *[0.06] * 5, *[0.03] * 7, *[0.0142] * 5])
 TEAMS = np.array([0.4, 0.2, *[0.05] * 8])
@@ -112,67 +98,11 @@ def found(name: str, factor: float, before: int, histories: int, drawn: str = "e
     )
 
 
-def main(
-    histories: int = 200, quiet_histories: int = 1000, rounds: int = 12, played: int = 0
-) -> None:
+def main(histories: int = 200, quiet_histories: int = 1000, rounds: int = 12) -> None:
     """Print what is named in quiet histories, then within 1 to 4 rounds of a worse segment."""
-    if played:
-        print("worse       odds  round 1     2     3     4   wrongly")
-        for name, factor in (("precision", 4.5), ("recall", 4.5), ("both", 4.5), ("both", 1.0)):
-            play(name, factor, played)
-        return
     quiet(quiet_histories, rounds)
     print("\nworse       odds  before  drawn   round 1     2     3     4   wrongly    covered")
     for name in WORSE:
         for factor, before in ((4.5, 0), (4.5, 12), (3.0, 0)):
             found(name, factor, before, histories)
     found("recall", 4.5, 0, histories, "twice")
-
-
-WINDOW = np.array([450, 450, 450, 10_000, 4000, 2300, 1350, 1000])
-"""Items of each band in a window that the product draws from."""
-
-
-def play(name: str, factor: float, histories: int) -> None:
-    """Print how often the product names the worse client, and how many names are wrong."""
-    named_by, wrong = np.zeros(4), []
-    for seed in range(histories):
-        with tempfile.TemporaryDirectory() as folder:
-            named = history(Path(folder), name, factor, seed)
-        right = [[one.get("client") == f"c{BAD}" and factor > 1 for one in each] for each in named]
-        named_by += np.maximum.accumulate([{"client": f"c{BAD}"} in each for each in named])
-        wrong.append(1 - float(np.mean(right[-1])) if right[-1] else 0.0)
-    cells = " ".join(f"{value:5.2f}" for value in named_by / histories)
-    print(f"{name:10} {factor:4}  {cells}   {np.mean(wrong):8.3f}")
-
-
-def history(folder: Path, name: str, factor: float, seed: int) -> list[list[dict[str, str]]]:
-    """Play four rounds; returns the segments that each of their reports names."""
-    rng, database = np.random.default_rng(seed), Database(f"sqlite:///{folder}/monitor.db")
-    schema.upgrade(database)
-    sample = Sample(max_labels=1250)
-    source = MemorySource([], threshold=0.5, segments=["client", "team"])
-    scene: Any = Scene(database, settings(sample=sample), source)
-    named = []
-    band, up = np.repeat(np.arange(len(WINDOW)), WINDOW), np.repeat(FLAGGED, WINDOW)
-    rate = np.where(up, 1 - BANDS.rate[band], BANDS.rate[band])
-    for number in range(1, 5):
-        client, team = (rng.choice(len(of), len(band), p=of / of.sum()) for of in (CLIENTS, TEAMS))
-        worse = np.log(factor) * (WORSE[name][band] & (client == BAD))
-        positive = up ^ (rng.random(len(band)) < special.expit(special.logit(rate) + worse))
-        within = rng.random(len(band)) * 0.999
-        score = np.where(up, 0.5 + (band + within) / 6, (band - 3 + within) / 10)
-        source.rows = [
-            {"id": f"{number}-{n}", "score": p, "client": f"c{c}", "team": f"t{t}"}
-            | {"time": MONDAY + (number - 2) * WEEK}
-            for n, (p, c, t) in enumerate(zip(score.tolist(), client, team, strict=True))
-        ]
-        scene.truth |= {
-            row["id"]: Answer.POSITIVE if true else Answer.NEGATIVE
-            for row, true in zip(source.rows, positive, strict=True)
-        }
-        scene.run(number)
-        scene.finish(number)
-        named.append([one["segment"] for one in scene.report(number)["segment_search"]["worse"]])
-    database.engine.dispose()
-    return named

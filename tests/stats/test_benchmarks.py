@@ -18,10 +18,7 @@ from benchmarks.coverage_grid import (
     second_cells,
 )
 from benchmarks.fast_rounds import Design, FastRounds
-from benchmarks.recovery import Story, best_power
 from monitor.stats.core.metrics import metric
-from monitor.stats.detection.half_space import Limit
-from monitor.stats.detection.scenario import Scenario
 from monitor.stats.estimation.posterior import estimates
 from tests.stats.samples import of_strata
 
@@ -149,19 +146,6 @@ def test_a_cell_has_the_precision_the_recall_and_the_labels_it_is_asked_for(sett
     rounding = 1e-3 if setting.times is None else 3 / design.size[: design.flagged].sum() + 0.05
     assert design.truths == pytest.approx(expected, abs=rounding)
     assert design.labeled.sum() <= setting.labels
-
-
-def test_the_power_of_any_test_is_that_of_the_best_one_worked_by_hand():
-    # precision .9 of 10 labels, limit .7: wrong answers are Bin(10, .1), at the limit Bin(10, .3).
-    # None of them: .0282 at the limit; one: .1211, so it rejects with (.05 - .0282) / .1211 there
-    scenario = Scenario.of([100, 900], [5, 10], [True, False], [0.9, 0.02])
-    limit = Limit("precision", 0.7, "at_least")
-    story = Story("", limit, [scenario], [scenario] * 2, ends=(2,))
-    none, one = 0.7**10, 10 * 0.3 * 0.7**9
-
-    found = best_power(story, rounds=2)
-
-    assert found == pytest.approx(0.9**10 + (0.05 - none) / one * 10 * 0.1 * 0.9**9, rel=1e-9)
 
 
 @pytest.mark.parametrize("times", [None, 4], ids=["rates", "window"])

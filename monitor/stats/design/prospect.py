@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 SHARE_BY_SIZE = 0.25
-"""Of the passed labels of a round, unless its settings say otherwise (benchmarks/misses.py)."""
+"""Default share of the passed labels of a round (benchmarks/results/tried.txt)."""
 
 
 MOST_BY_SIZE = 0.5

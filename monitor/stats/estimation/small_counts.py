@@ -38,11 +38,11 @@ four labeled rounds in five find fewer; where ten are, one in thirty."""
 FEW_OF_VERDICT = 8.0
 """The same of passed items where a judge's verdict holds most of them and its labels show no
 positive. A judge that shares the classifier's mistakes may hide most missed items there: without
-this, recall is missed in a seventh of such rounds (benchmarks/results/fresh_windows.txt)."""
+this, recall is missed in a seventh of such rounds (benchmarks/results/tried.txt)."""
 
 LEVERAGE = 0.7
 """Share of a metric's variance from which on the few rarer answers of one stratum decide it. Chosen
-by simulation (benchmarks/misses.py --cautions): with .5 four times as many ordinary rounds warn by
+by simulation (benchmarks/results/tried.txt): with .5 four times as many ordinary rounds warn by
 it, for about as many of those whose misses lie in the lowest band."""
 
 UNSEEN = 0.5
