@@ -14,12 +14,6 @@ IN_GROUPS = (SHOWN, f"{SHOWN}, group: team")
 COLUMN = "column 'team' (source.columns.group)"
 
 
-def checked(place, team, group="team"):
-    place.predictions(team=team)
-    place.config(group=(SHOWN, f"{SHOWN}, group: {group}"))
-    return place.run("check")
-
-
 @pytest.mark.parametrize(
     ("team", "sentence"),
     [
@@ -39,30 +33,26 @@ def checked(place, team, group="team"):
     ],
 )
 def test_check_says_what_is_odd_about_the_values(bare, team, sentence):
-    ended = checked(bare, team)
+    ended = bare.checked(columns={"team": team}, group=IN_GROUPS)
 
     line = " ".join(each for each in ended.lines if sentence in each)
     assert COLUMN in line
     assert "LOOK" in line or "look" in line.lower()
 
 
-def test_check_says_nothing_of_groups_that_hold_several_items(bare):
-    assert "columns.group" not in checked(bare, "'team ' || i // 2").out
+@pytest.mark.parametrize(
+    ("group", "said"),
+    [
+        ("taem", "did you mean 'team'?"),
+        ("mail_id", "'mail_id' is the id column; a group is what several items belong to"),
+        ("score", "'score' is the score column"),
+        ("scored_at", "'scored_at' is the time column"),
+    ],
+)
+def test_a_column_that_is_missing_or_has_another_role_is_refused_by_name(bare, group, said):
+    ended = bare.checked(columns={"team": "'a'"}, group=(SHOWN, f"{SHOWN}, group: {group}"))
 
-
-def test_a_missing_column_is_named_with_the_setting(bare):
-    ended = checked(bare, "'a'", group="taem")
-
-    lines = [each for each in ended.lines if "has no column 'taem' (columns.group)" in each]
-    assert "did you mean team" in lines[0].replace("'", "")
-
-
-@pytest.mark.parametrize("role", ["mail_id", "score", "scored_at"])
-def test_a_group_is_none_of_the_other_columns(bare, role):
-    ended = checked(bare, "'a'", group=role)
-
-    assert f"'{role}' is the " in ended.line("columns.group")
-    assert "a group is what several items belong to" in ended.line("columns.group")
+    assert any(said in line for line in ended.lines if "columns.group" in line), ended.out
 
 
 def test_rounds_with_groups_have_wider_intervals_of_the_rate_alone(bare):
@@ -89,50 +79,65 @@ def test_rounds_with_groups_have_wider_intervals_of_the_rate_alone(bare):
     assert "flagged labels are worth" in shown.line("items of one group")
 
 
-def test_ids_that_begin_alike_are_asked_about_once_there_is_no_group(bare):
-    bare.predictions(mail_id="'user' || i // 4 || '-' || i")
-    bare.config()
+EQUAL_TIMES = "have the same time as another: if such items belong together"
 
-    line = bare.run("check").line("share their beginning")
 
+def moments(place, seconds):
+    """Times of predictions by their seconds since a whole hour four days ago."""
+    start = place.slot.replace(minute=0) - timedelta(days=4)
+    return {"scored_at": f"timestamptz '{start}' + ({seconds}) * interval 1 second"}
+
+
+def test_ids_that_begin_alike_equal_texts_and_bursts_of_equal_times_are_asked_about(bare):
+    ids = bare.checked(columns={"mail_id": "'user' || i // 4 || '-' || i"})
+    texts = bare.checked("{kind: files}", columns={"subject": "'subject ' || i % 40"})
+    burst = "case when i % 3 > 0 then 431.3 * (i // 6) * 6 else 431.3 * i end"
+    times = bare.checked(columns=moments(bare, burst))
+
+    line = ids.line("share their beginning")
     assert "200 of 200 ids share their beginning with another, such as 'user" in line
     assert "alarms more frequent than promised; source.columns.group names the column" in line
+    assert "items show equal content: if such items belong together" in texts.out
+    assert EQUAL_TIMES in times.out
 
 
 @pytest.mark.parametrize(
-    "ids", ["'2026-03-0' || (i % 7 + 1) || '-' || i", "'m' || i", "'mail-' || i", "md5(i::text)"]
+    "seconds",
+    ["431.3 * (i // 6) * 6", "431.3 * i", "3600 * (431 * i // 3600)"],
+    ids=["a batch job", "each its own", "whole hours"],
 )
-def test_dates_numbers_and_one_beginning_for_all_are_no_groups(bare, ids):
-    bare.predictions(mail_id=ids)
-    bare.config()
-
-    assert "columns.group" not in bare.run("check").out
+def test_times_of_batches_and_whole_hours_are_no_groups(bare, seconds):
+    assert EQUAL_TIMES not in bare.checked(columns=moments(bare, seconds)).out
 
 
-def test_equal_texts_are_asked_about(place):
-    place.predictions(subject="'subject ' || i % 40")
-    place.config("{kind: files}")
+@pytest.mark.parametrize(
+    ("labeling", "columns", "group"),
+    [
+        (TRUTH, {"team": "'team ' || i // 2"}, IN_GROUPS),
+        (TRUTH, {"mail_id": "'2026-03-0' || (i % 7 + 1) || '-' || i"}, (SHOWN, SHOWN)),
+        (TRUTH, {"mail_id": "'mail-' || i"}, (SHOWN, SHOWN)),
+        (TRUTH, {"mail_id": "md5(i::text)"}, (SHOWN, SHOWN)),
+        ("{kind: files}", {}, (SHOWN, SHOWN)),
+    ],
+)
+def test_groups_of_several_items_dates_numbers_and_different_texts_are_not_asked_about(
+    bare, labeling, columns, group
+):
+    checked = bare.checked(labeling, columns=columns, group=group)
 
-    line = place.run("check").line("show equal content")
-
-    assert "items show equal content: if such items belong together" in line
-
-
-def test_different_texts_are_not_asked_about(place):
-    place.predictions()
-    place.config("{kind: files}")
-
-    assert "equal content" not in place.run("check").out
+    assert "columns.group" not in checked.out
+    assert "equal content" not in checked.out
 
 
 IN_TURN = "(i // 100 % 3 = 0)::int"
 """Truth of which a hundred items in a row are alike."""
 SAID = "items come in runs: in the order of time"
+MANY_LABELS = ("max_labels: 40", "max_labels: 300")
 
 
 def test_labels_in_runs_are_asked_about_by_check_and_by_status_in_each_version(bare):
     bare.predictions(rows=4000, is_travel=IN_TURN)
-    bare.config(sample=("max_labels: 40", "max_labels: 300"))
+    bare.config(sample=MANY_LABELS)
 
     checked = bare.run("check").line(SAID)
     bare.run("run-once")
@@ -152,7 +157,7 @@ def test_labels_in_runs_are_asked_about_by_check_and_by_status_in_each_version(b
 
 def test_labels_that_change_before_a_second_try_of_the_closing_leave_no_note(bare, monkeypatch):
     bare.predictions(rows=4000, is_travel=IN_TURN)
-    bare.config(sample=("max_labels: 40", "max_labels: 300"))
+    bare.config(sample=MANY_LABELS)
     with monkeypatch.context() as patched:
         patched.setattr(versions, "commit_version", Mock(side_effect=SourceRefused("gone")))
         bare.run("run-once")
@@ -166,7 +171,7 @@ def test_labels_that_change_before_a_second_try_of_the_closing_leave_no_note(bar
 
 def test_labels_in_runs_are_not_asked_for_a_column_that_is_named_but_empty(bare):
     bare.predictions(rows=4000, is_travel=IN_TURN, team="null::text")
-    bare.config(sample=("max_labels: 40", "max_labels: 300"), group=IN_GROUPS)
+    bare.config(sample=MANY_LABELS, group=IN_GROUPS)
 
     bare.run("run-once")
     page = bare.as_json("show", "1")
@@ -179,33 +184,13 @@ def test_labels_in_runs_are_not_asked_for_a_column_that_is_named_but_empty(bare)
     ("truth", "group"), [("(i % 3 = 0)::int", (SHOWN, SHOWN)), (IN_TURN, IN_GROUPS)]
 )
 def test_labels_in_turn_or_with_a_group_are_not_asked_about(bare, truth, group):
-    bare.predictions(rows=4000, is_travel=truth, team="i // 100")
-    bare.config(sample=("max_labels: 40", "max_labels: 300"), group=group)
+    columns = {"rows": 4000, "is_travel": truth, "team": "i // 100"}
 
-    checked = bare.run("check")
+    checked = bare.checked(columns=columns, sample=MANY_LABELS, group=group)
     bare.run("run-once")
 
     assert SAID not in checked.out
-    assert SAID not in bare.run("show", "1").out
-
-
-@pytest.mark.parametrize(
-    ("moment", "is_asked"),
-    [
-        ("case when i % 3 > 0 then 431.3 * (i // 6) * 6 else 431.3 * i end", True),
-        ("431.3 * (i // 6) * 6", False),  # a batch job
-        ("431.3 * i", False),
-        ("3600 * (431 * i // 3600)", False),  # whole hours
-    ],
-)
-def test_bursts_of_equal_times_are_asked_about(bare, moment, is_asked):
-    start = bare.slot.replace(minute=0) - timedelta(days=4)
-    bare.predictions(scored_at=f"timestamptz '{start}' + ({moment}) * interval 1 second")
-    bare.config()
-
-    said = "have the same time as another: if such items belong together" in bare.run("check").out
-
-    assert said == is_asked
+    assert SAID not in bare.run("show", 1).out
 
 
 @pytest.mark.parametrize(("of_small", "is_noted"), [("i % 20 > 7", True), ("i % 20 > 0", False)])

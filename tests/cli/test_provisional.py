@@ -82,14 +82,6 @@ def eight_days(place):
         cases.run(day)
 
 
-def all_labels(place):
-    """The same with all labels of each round."""
-    cases = Cases(place)
-    place.config(COLUMN, labels=("max_labels: 40", "max_labels: all"), limits=LIMITS)
-    for day in range(1, 9):
-        cases.run(day)
-
-
 def test_before_labels_were_followed_until_they_matured_there_is_no_early_number(bare):
     cases = Cases(bare)
     bare.config(COLUMN, labels=("max_labels: 40", "max_labels: 200"))
@@ -102,11 +94,10 @@ def test_before_labels_were_followed_until_they_matured_there_is_no_early_number
     assert "not estimable, 0 of 20 positive labels" in text
 
 
-@pytest.mark.parametrize("begin", [eight_days, pytest.param(all_labels, marks=pytest.mark.slow)])
 def test_rounds_are_estimated_early_with_room_for_labels_to_come_and_corrected_when_they_are_there(
-    copied, begin
+    copied,
 ):
-    place = copied(begin)
+    place = copied(eight_days)
     cases, at = Cases(place), place.now - timedelta(days=1)
 
     rounds, text = cases.status(at)
@@ -207,30 +198,6 @@ def test_a_column_of_times_gives_the_pace_of_rounds_of_the_past_and_shows_that_i
     assert all(bool(row["metrics"]) == (row["reason"] is None) for row in rows)
 
 
-class CasesByScore(Cases):
-    """Of the items that pass, those with low scores turn out bad later."""
-
-    @staticmethod
-    def delay(item):
-        """Between two and a half and three and a half days for low scores, else up to one day."""
-        is_low = item % 10 and item % 90 < 45
-        return item * 7919 % 97 / 97 + (2.5 if is_low else 0)
-
-
-def test_low_scores_that_take_longer_are_estimated_by_their_own_pace(bare):
-    CasesByScore(bare).known(DAYS, stopped=DAYS - 1e-6)
-    bare.config(COLUMN_OF_TIMES, labels=LABELS, bands=("passed: 1", "passed: 2"))
-
-    bare.run("backfill", "--from", bare.at(bare.now - timedelta(days=DAYS)))
-    shown = [row for row in Cases.rows(bare) if row["metrics"]]
-
-    assert shown
-    assert all(row["by_score"] for row in shown)
-    assert "if labels come as in earlier rounds, by score" in bare.run("status").out
-    recall = shown[0]["metrics"][1]
-    assert recall["low"] <= TRUTH["recall"] <= recall["high"]
-
-
 def test_limits_that_are_set_once_an_early_estimate_is_shown_do_not_watch_its_round(copied):
     place = copied(backfilled)
     shown = place.query(
@@ -296,16 +263,3 @@ def test_the_pace_is_kept_where_only_who_else_labels_and_until_when_changes(bare
     assert split[0][0] >= 1
     assert rounds
     assert not any("were followed" in (row["reason"] or "") for row in rounds.values())
-
-
-@pytest.mark.parametrize("means", ["negative", "unanswered"])
-def test_items_without_a_row_are_missing_only_where_they_are_not_negative(bare, means):
-    cases = Cases(bare)
-    column = COLUMN.replace("missing_means: negative", f"missing_means: {means}")
-    bare.config(column, labels=("max_labels: 40", "max_labels: all"))
-    at = [cases.run(day) for day in (1, 2)][-1] + timedelta(days=2, hours=20)
-
-    text = " ".join(bare.run_at(at, "status").out.split())
-
-    assert ("answers are still missing" in text) == (means == "unanswered")
-    assert ("items without a row are negative then" in text) == (means == "negative")

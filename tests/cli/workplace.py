@@ -146,6 +146,12 @@ class Workplace:
         assert ended.code == 0 or words[0] in TELL_PROBLEMS, ended.code
         return told
 
+    def checked(self, labeling=COLUMN, *, columns=None, **changes):
+        """Write predictions and the config; returns what `check` says of them."""
+        self.predictions(**(columns or {}))
+        self.config(labeling, **changes)
+        return self.run("check")
+
     def backfill(self, days):
         """Run the windows of the last days."""
         start = self.slot - timedelta(days=days)

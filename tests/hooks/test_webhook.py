@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from standardwebhooks import Webhook, WebhookVerificationError
+from standardwebhooks import Webhook
 
 from monitor.domain.errors import DeliveryFailed
 from monitor.domain.notice import Notice
@@ -52,18 +52,6 @@ def test_the_receiver_can_verify_what_it_gets():
     assert headers["content-type"] == "application/json"
     assert content["type"] == "alert.firing"
     assert Notice.model_validate(content["data"]) == notice()
-
-
-def test_a_secret_of_plain_bytes_signs_as_it_is():
-    plain = "a plain secret of many bytes"
-
-    with Receiver() as receiver:
-        handler_for(receiver.url, secret=plain).deliver(effect())
-
-    ((_, headers, body),) = receiver.got
-    Webhook(plain.encode()).verify(body, headers)
-    with pytest.raises(WebhookVerificationError):
-        Webhook(SECRET).verify(body, headers)
 
 
 def test_a_notice_sent_again_carries_its_id_and_body_its_link_and_the_time_of_sending():
@@ -192,21 +180,26 @@ def test_neither_secret_nor_path_shows_anywhere(caplog, capfd):
 
 
 @pytest.mark.parametrize(
-    ("url", "reason"),
+    ("setting", "value", "reason"),
     [
-        (f"http://hooks.example.com/{TOKEN}", "plain http"),
-        (f"ftp://hooks.example.com/{TOKEN}", "must start with https"),
-        (f"https:///{TOKEN}", "names no host"),
-        (f"https://user:{TOKEN}@hooks.example.com/", "contains a user or password"),
-        (f"https://hooks.example.com:port/{TOKEN}", "not a URL"),
-        (f"https://hooks.example.com/{TOKEN}\r\nx: y", "must be percent-encoded"),
+        ("url", f"http://hooks.example.com/{TOKEN}", "plain http"),
+        ("url", f"ftp://hooks.example.com/{TOKEN}", "must start with https"),
+        ("url", f"https:///{TOKEN}", "names no host"),
+        ("url", f"https://user:{TOKEN}@hooks.example.com/", "contains a user or password"),
+        ("url", f"https://hooks.example.com:port/{TOKEN}", "not a URL"),
+        ("url", f"https://hooks.example.com/{TOKEN}\r\nx: y", "must be percent-encoded"),
+        ("secret", "2weak", "5 bytes are too few"),
+        ("secret", "whsec_c2hvcnQ=", "too few"),
+        ("secret", "whsec_%%", "not base64"),
     ],
 )
-def test_a_url_that_cannot_be_used_is_refused_without_being_shown(url, reason):
-    with pytest.raises(ValidationError, match=reason) as refusal:
-        WebhookSettings.model_validate({"url": url, "secret": SECRET})
+def test_a_url_or_secret_that_cannot_be_used_is_refused_without_being_shown(setting, value, reason):
+    settings = {"url": "https://hooks.example.com/", "secret": SECRET}
 
-    assert TOKEN not in str(refusal.value)
+    with pytest.raises(ValidationError, match=reason) as refusal:
+        WebhookSettings.model_validate({**settings, setting: value})
+
+    assert (TOKEN if setting == "url" else value) not in str(refusal.value)
 
 
 def test_a_long_answer_takes_time_in_proportion_to_its_length():
@@ -216,21 +209,6 @@ def test_a_long_answer_takes_time_in_proportion_to_its_length():
 
     assert len(text) == 2500 * 4096
     assert time.process_time() - began < 1, "each piece copied all before it: 4 seconds"
-
-
-@pytest.mark.parametrize(
-    ("secret", "reason"),
-    [
-        ("2weak", "5 bytes are too few"),
-        ("whsec_c2hvcnQ=", "too few"),
-        ("whsec_%%", "not base64"),
-    ],
-)
-def test_a_secret_that_is_too_weak_is_refused_without_being_shown(secret, reason):
-    with pytest.raises(ValidationError, match=reason) as refusal:
-        WebhookSettings.model_validate({"url": "https://hooks.example.com/", "secret": secret})
-
-    assert secret not in str(refusal.value)
 
 
 def test_the_log_line_holds_the_sentence_and_the_keys(capfd):

@@ -62,15 +62,48 @@ class TestColumn(LabelerContract):
         return ""
 
 
-def test_a_row_answers_as_soon_as_it_is_there_and_other_items_wait(tmp_path):
-    write(tmp_path, [("001", "1", ""), ("002", "false", ""), ("999", "1", "")])
+YES, NO = Answer.POSITIVE, Answer.NEGATIVE
+KINDS = [("001", "fraud", ""), ("002", "theft", ""), ("003", "clean", "")]
+NEWEST = [
+    ("001", "1", "2026-03-02T05:00:00+02:00"),
+    ("001", "0", "2026-03-02T04:00:00Z"),
+    ("002", "1", "2026-03-02T04:00:00Z"),
+    ("002", "0", "2026-03-02T05:00:00+01:00"),
+]
+PADDED = [("001  ", "1", "2026-03-02 00:00"), ("001", "0", "2026-03-01 00:00")]
+TAKEN_BACK = [("001", "1", "2026-03-01 00:00"), ("001", "nan", "2026-03-02 00:00")]
+TIMED = {"time": "known_at"}
 
-    found = labeler_of(tmp_path).collect(TASKS, None)
 
-    assert given(found) == {"k1": Answer.POSITIVE, "k2": Answer.NEGATIVE}
-    assert [(e.task_key, e.kind) for e in found.events if e.answer is None] == [
-        ("k3", LabelKind.WITHDRAWN)
-    ]
+@pytest.mark.parametrize(
+    ("rows", "changes", "answers", "refused"),
+    [
+        ([("001", "1", ""), ("002", "false", ""), ("999", "1", "")], {}, [YES, NO], []),
+        (KINDS, {"positive": "fraud"}, [YES, NO, NO], []),
+        (KINDS, {"positive": ["fraud", "theft"]}, [YES, YES, NO], []),
+        (KINDS, {"positive": "fraud", "negative": "clean"}, [YES, None, NO], ["002"]),
+        (KINDS, {"unlisted_means": "negative"}, [NO, NO, NO], []),
+        *(
+            ([("001", "0", ""), ("002", "no", "")], {"positive": one}, [NO], ["002"])
+            for one in (1, True, [1, True])
+        ),
+        (NEWEST, TIMED, [NO], ["002"]),
+        (PADDED, TIMED, [YES], []),
+        (PADDED, {}, [], ["001"]),
+        (TAKEN_BACK, TIMED, [], []),
+    ],
+)
+def test_rows_answer_by_the_words_of_the_config_and_of_rows_in_time_the_newest(
+    tmp_path, rows, changes, answers, refused
+):
+    write(tmp_path, rows)
+
+    found = labeler_of(tmp_path, **changes).collect(TASKS, None)
+
+    assert given(found) == {
+        key: answer for key, answer in zip(TASKS, answers, strict=False) if answer is not None
+    }
+    assert [refusal.where for refusal in found.refused] == [f"truth.csv, id {i}" for i in refused]
 
 
 @pytest.mark.parametrize(
@@ -132,21 +165,6 @@ def test_nothing_is_read_again_until_the_file_changes_or_an_item_matures(tmp_pat
     assert given(later.collect(TASKS, first.cursor))["k3"] is Answer.NEGATIVE
 
 
-def test_of_contradicting_rows_the_newest_counts_where_times_are_named(tmp_path):
-    rows = [
-        ("001", "1", "2026-03-02T05:00:00+02:00"),
-        ("001", "0", "2026-03-02T04:00:00Z"),
-        ("002", "1", "2026-03-02T04:00:00Z"),
-        ("002", "0", "2026-03-02T05:00:00+01:00"),
-    ]
-    write(tmp_path, rows)
-
-    found = labeler_of(tmp_path, time="known_at").collect(TASKS, None)
-
-    assert given(found) == {"k1": Answer.NEGATIVE}
-    assert [refusal.where for refusal in found.refused] == ["truth.csv, id 002"]
-
-
 def test_a_value_that_is_neither_is_refused_with_the_setting_that_helps(tmp_path):
     write(tmp_path, [("001", "maybe", ""), ("002", "cannot tell", "")])
 
@@ -157,21 +175,6 @@ def test_a_value_that_is_neither_is_refused_with_the_setting_that_helps(tmp_path
         "value 'maybe' of column 'is_fraud' is neither positive nor negative; list it under "
         "labeling.positive or labeling.negative"
     ]
-
-
-@pytest.mark.parametrize(
-    ("changes", "answers"),
-    [
-        ({"positive": "fraud"}, {"k1": "1", "k2": "0", "k3": "0"}),
-        ({"positive": ["fraud", "theft"]}, {"k1": "1", "k2": "1", "k3": "0"}),
-        ({"positive": "fraud", "negative": "clean"}, {"k1": "1", "k3": "0"}),
-        ({"unlisted_means": "negative"}, {"k1": "0", "k2": "0", "k3": "0"}),
-    ],
-)
-def test_own_words_for_positive_and_negative_are_heard(tmp_path, changes, answers):
-    write(tmp_path, [("001", "fraud", ""), ("002", "theft", ""), ("003", "clean", "")])
-
-    assert given(labeler_of(tmp_path, **changes).collect(TASKS, None)) == answers
 
 
 def test_a_time_column_that_holds_no_times_is_refused(tmp_path):
@@ -199,16 +202,6 @@ def test_impossible_settings_are_refused_with_a_sentence(changes, sentence):
         ColumnSettings.model_validate({**SETTINGS, **changes})
 
 
-@pytest.mark.parametrize("positive", [1, True, [1, True]])
-def test_a_positive_of_one_or_true_takes_no_word_for_a_zero(tmp_path, positive):
-    write(tmp_path, [("001", "0", ""), ("002", "no", "")])
-
-    found = labeler_of(tmp_path, positive=positive).collect(TASKS, None)
-
-    assert given(found) == {"k1": Answer.NEGATIVE}
-    assert [refusal.where for refusal in found.refused] == ["truth.csv, id 002"]
-
-
 WORDS = {"positive": "fraud", "missing_means": "negative", "matures": "1d"}
 
 
@@ -225,15 +218,6 @@ def test_a_word_for_a_missing_value_is_no_label_unless_the_config_lists_it(tmp_p
     assert listed.values().missing == {}
 
 
-def test_a_word_for_a_missing_value_withdraws_an_older_label_as_an_empty_one_does(tmp_path):
-    rows = [("001", "1", "2026-03-01 00:00"), ("001", "nan", "2026-03-02 00:00")]
-    write(tmp_path, rows)
-
-    found = labeler_of(tmp_path, time="known_at")
-
-    assert given(found.collect(TASKS, None)) == {}
-
-
 @pytest.mark.parametrize("pad", ["{}  ", "\t{}", "{}\u00a0"])
 def test_ids_match_up_to_the_blanks_around_them_on_either_side(tmp_path, pad):
     write(tmp_path, [(pad.format("001"), "1", ""), ("002", "0", "")])
@@ -245,15 +229,6 @@ def test_ids_match_up_to_the_blanks_around_them_on_either_side(tmp_path, pad):
         found = labeler_of(tmp_path, path=f"truth.{kind}").collect(tasks, None)
 
         assert given(found) == {"k1": Answer.POSITIVE, "k2": Answer.NEGATIVE}
-
-
-def test_a_row_padded_and_a_row_bare_are_of_one_item(tmp_path):
-    write(tmp_path, [("001  ", "1", "2026-03-02 00:00"), ("001", "0", "2026-03-01 00:00")])
-
-    by_time, plain = (labeler_of(tmp_path, **more) for more in ({"time": "known_at"}, {}))
-
-    assert given(by_time.collect(TASKS, None)) == {"k1": Answer.POSITIVE}
-    assert "contradict" in str(plain.collect(TASKS, None).refused[0])
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 # ruff: noqa: ARG002  the contract passes more than each way needs
 
-import csv
 import io
 import json
 import os
@@ -13,6 +12,7 @@ from openpyxl import load_workbook
 from monitor.domain.model import Answer
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.testing import LabelerContract
+from tests.csv_files import as_csv, read_rows
 
 QUESTION = "Is this mail really about travel?"
 YES_NO = {Answer.POSITIVE: "yes", Answer.NEGATIVE: "no", Answer.CANNOT_TELL: "cannot tell"}
@@ -53,13 +53,8 @@ class FilledByPeople(LabelerContract):
 
 class TestCsv(FilledByPeople):
     def fill(self, path, said):
-        rows = list(csv.DictReader(io.StringIO(path.read_text(), newline="")))
-        answers = next(name for name in rows[0] if name.startswith("label"))
-        out = io.StringIO(newline="")
-        writer = csv.DictWriter(out, rows[0])
-        writer.writeheader()
-        writer.writerows({**row, answers: said.get(row["task"], "")} for row in rows)
-        return out.getvalue().encode()
+        rows = [{**row, "label": said.get(row["task"], "")} for row in read_rows(path)]
+        return as_csv(rows).encode()
 
 
 class TestXlsx(FilledByPeople):
