@@ -1,8 +1,6 @@
 """A small monitor whose outside fails, dies and comes back on demand, in one process."""
 
 import random
-from collections.abc import Callable
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from types import SimpleNamespace
@@ -25,6 +23,7 @@ from monitor.testing import MemoryLabeler, MemorySource
 from monitor.tracking import values
 from monitor.tracking.mlflow import FLEET_KEY, ROUND_KEY
 from monitor.wiring import Application
+from tests.crashes import at_points, killed_at
 from tests.faults.invariants import Outside, SeenRun
 from tests.rounds.scene import (
     LIMITS,
@@ -76,10 +75,6 @@ CONFIGS = (
 )
 """Some wait for labels until long after the next rounds; the last has other bands, which open a
 new history."""
-
-
-class Killed(BaseException):
-    """The process is gone: nothing of it happens after this."""
 
 
 @dataclass
@@ -304,27 +299,3 @@ class Stage:
     def close(self):
         for worker in self.workers:
             worker.database.close()
-
-
-@contextmanager
-def at_points(act: Callable[[str], None]):
-    """Let a function be called at every crash point inside."""
-    crashpoint.hook = act
-    try:
-        yield
-    finally:
-        crashpoint.hook = None
-
-
-@contextmanager
-def killed_at(place):
-    """Let what is done inside die at a crash point, counted from 0; gives the points it came to."""
-    points: list[str] = []
-
-    def die(name):
-        points.append(name)
-        if len(points) > place:
-            raise Killed
-
-    with suppress(Killed), at_points(die):
-        yield points

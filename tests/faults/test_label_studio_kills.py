@@ -2,12 +2,10 @@
 
 from collections import Counter
 
-import pytest
-
-from monitor.domain import crashpoint
 from monitor.domain.model import Answer, LabelKind, Task
 from monitor.storage import schema
 from monitor.storage.database import Database
+from tests.crashes import at_points, killed_at
 from tests.faults.sizes import sized
 from tests.label_studio import labeler_on
 from tests.small_config import rows
@@ -59,34 +57,6 @@ lives(live)
 """
 
 
-class Killed(BaseException):
-    """The end of a process, as far as what it was doing knows."""
-
-
-def ends_of(act, monkeypatch):
-    """Count the requests after each of which an act may end, when it is left alone."""
-    points: list[str] = []
-    with monkeypatch.context() as patched:
-        patched.setattr(crashpoint, "hook", points.append)
-        act()
-    return points.count(AFTER)
-
-
-def ended_after(number, act, monkeypatch):
-    """Do something and end it after one of its requests, whose answer so is lost."""
-    points: list[str] = []
-
-    def point(name):
-        points.append(name)
-        if points.count(AFTER) == number:
-            raise Killed
-
-    with monkeypatch.context() as patched:
-        patched.setattr(crashpoint, "hook", point)
-        with pytest.raises(Killed):
-            act()
-
-
 def keys(label_studio, labeler):
     """Keys of all tasks that are there, by project."""
     return [
@@ -95,7 +65,7 @@ def keys(label_studio, labeler):
     ]
 
 
-def test_no_text_is_left_and_no_answer_lost_wherever_the_closing_ends(label_studio, monkeypatch):
+def test_no_text_is_left_and_no_answer_lost_wherever_the_closing_ends(label_studio):
     def labeled():
         labeler = labeler_on(label_studio.url)
         labeler.send("r", list(TASKS.values()))
@@ -103,19 +73,24 @@ def test_no_text_is_left_and_no_answer_lost_wherever_the_closing_ends(label_stud
         label_studio.answer(labeler, "bb", Answer.NEGATIVE)
         return labeler
 
-    first = labeled()
-    ends = ends_of(lambda: first.close("r"), monkeypatch)
+    whole = labeled()
+    points: list[str] = []
+    with at_points(points.append):
+        whole.close("r")
+    ends = [place for place, name in enumerate(points) if name == AFTER]
 
     left = []
-    for number in range(1, ends + 1, sized(small=3, soak=1)):
+    for place in ends[:: sized(small=3, soak=1)]:  # the answer to that request is lost
         labeler = labeled()
-        ended_after(number, lambda one=labeler: one.close("r"), monkeypatch)
+        with killed_at(place) as met:
+            labeler.close("r")
+        assert met[-1] == AFTER
         labeler.close("r")
         events = labeler.collect({key: TASKS[key] for key in ("aa", "bb")}, None).events
         left.append((keys(label_studio, labeler), "text of" in label_studio.seen(labeler)))
         assert {event.task_key for event in events if event.kind is LabelKind.GIVEN} == {"aa", "bb"}
 
-    assert ends > 6
+    assert len(ends) > 6
     assert [one for one in left if one != ([["aa", "bb"]], False)] == []
 
 

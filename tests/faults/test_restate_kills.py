@@ -7,7 +7,7 @@ from itertools import count
 from monitor.domain.model import Answer
 from monitor.storage import claims
 from monitor.storage.database import Database
-from tests.faults.any_order import killed_at
+from tests.crashes import killed_at
 from tests.rounds.restatements import restate_precision, scene_of, stands
 
 

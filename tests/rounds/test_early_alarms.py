@@ -1,10 +1,8 @@
 """Alarms inside an open round: fired by its first answers, once, and never against the rest."""
 
+import itertools
 from datetime import timedelta
 
-from sqlalchemy import update
-
-from monitor.domain import crashpoint
 from monitor.domain.alerting import AlertNote, AlertState
 from monitor.domain.model import Answer, EffectKind
 from monitor.domain.settings import Limits
@@ -15,7 +13,7 @@ from monitor.rounds.delivery import deliver
 from monitor.rounds.reporting.alert_notes import delete_notes, note_alert
 from monitor.rounds.round_page import read_page
 from monitor.storage.rounds import round_claims
-from monitor.storage.tables import rounds
+from tests.crashes import killed_at
 from tests.rounds.played import played
 from tests.rounds.scene import WEEK, Scene, settings
 from tests.rounds.sinks import Sink
@@ -291,30 +289,17 @@ def test_a_later_round_that_closes_before_it_does_not_end_it(quiet):
     assert states(quiet) == [(3, AlertState.FIRING)]
 
 
-def test_a_process_that_ends_at_any_point_neither_loses_nor_doubles_it(scene, monkeypatch):
+def test_a_process_that_ends_at_any_point_neither_loses_nor_doubles_it(scene):
     scene.labeler.answers |= {item: scene.truth[item] for item in tasks_of(scene)[:150]}
-    points: list[str] = []
-    for last in range(200):
-        points.clear()
-
-        def end(point, last=last):
-            points.append(point)
-            if len(points) == last + 1:
-                raise KeyboardInterrupt
-
-        monkeypatch.setattr(crashpoint, "hook", end)
-        try:
+    for place in itertools.count():
+        with killed_at(place) as points:
             scene.run()
-        except KeyboardInterrupt:
-            free = update(rounds).values(claimed_by=None)  # as of a process that is gone
-            scene.write(lambda connection, free=free: connection.execute(free))
-            continue
-        break
+        if len(points) <= place:
+            break
+        scene.execute("update rounds set claimed_by = null")  # as of a process that is gone
     early = states(scene)
-    monkeypatch.setattr(crashpoint, "hook", None)
     scene.finish(3)
 
-    assert last > 5
-    assert early == [(3, AlertState.FIRING)]
-    assert states(scene) == [(3, AlertState.FIRING)]
+    assert place > 5
+    assert early == states(scene) == [(3, AlertState.FIRING)]
     assert events(scene) == ["alert.firing"]
