@@ -68,7 +68,6 @@ Only the soak runs the others there.
 TOGETHER = {
     "tests/demo/test_demo.py": "demo",
     "tests/cli/test_compare.py": "compare",
-    "tests/rounds/test_hook_story.py": "hook story",
     "tests/faults/test_label_studio_kills.py": "label studio",
     "tests/plugins/label_studio/": "label studio",
     "tests/service/pages/test_browser.py": "browser",

@@ -6,6 +6,7 @@ from monitor.cli.views.printing import echo_document
 from monitor.cli.views.rounds_page import page_document
 from monitor.domain.alerting import EvidenceState, evidence_state, next_reading
 from monitor.domain.notice import Notice
+from monitor.rounds.reporting.enqueue import enqueue_ended
 from monitor.rounds.round_page import read_page
 from monitor.tracking.describe import describe
 from tests.rounds.played import played
@@ -89,13 +90,18 @@ def test_every_reason_for_no_evidence_is_told_from_the_others():
 # --- texts of alerts ----------------------------------------------------------------------------
 
 
-def test_an_alert_has_the_time_of_its_predictions_and_of_its_firing(fired):
+def test_an_alert_says_what_how_sure_of_which_time_how_often_false_and_what_to_do(fired):
     notice = firing(fired)
     report = page_of(fired, 2).report
     older = [row.model_copy(update={"fired_at": None}) for row in report.alerts]
 
     window, at = "2025-03-03 06:00 to 2025-03-10 06:00 UTC", "2025-03-11 12:00"
+    assert notice.sentence.startswith("mail: precision is under its limit 0.7: ")
+    assert "(95 % interval" in notice.sentence
     assert f"Fired {at} UTC by round 2, on the predictions of {window}." in notice.sentence
+    assert "one false alarm per 52 rounds" in str(notice.promise)
+    assert "pr-monitor show 2 -m mail" in str(notice.to_do)
+    assert f"pr-monitor alerts resolve {str(notice.alert)[:8]}" in str(notice.to_do)
     assert str(notice.window_start)[:16] == "2025-03-03 06:00"
     assert str(notice.window_end)[:16] == "2025-03-10 06:00"
     [alert] = fired.overview().alerts
@@ -105,3 +111,15 @@ def test_an_alert_has_the_time_of_its_predictions_and_of_its_firing(fired):
         "2025-03-10 06:00 UTC."
     ) in describe(report)
     assert "fired in round 2." in describe(report.model_copy(update={"alerts": older}))
+
+
+def test_hooks_are_told_who_ended_an_alert_and_what_it_was(fired):
+    [alert] = fired.alerts()
+    fired.write(enqueue_ended, alert, "a known outage", fired.now)
+
+    [_, notice] = fired.alert_notices()
+    assert (notice["event"], notice["alert"]) == ("alert.resolved", alert.id)
+    assert notice["sentence"] == (
+        "mail: the alert on precision (at least 0.7) of round 2 was ended by hand: a known outage. "
+        f"It fired 2025-03-11 12:00 UTC by round 2, on the predictions of {alert.window}."
+    )
