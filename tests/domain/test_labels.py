@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,56 +16,58 @@ from monitor.domain.labels import (
 from monitor.domain.model import Answer, LabelKind
 
 NOON = datetime(2025, 3, 10, 12, tzinfo=UTC)
+YES, NO, CANNOT_TELL = Answer.POSITIVE, Answer.NEGATIVE, Answer.CANNOT_TELL
 
 
-def said(answer, *, by="ada", minute=0, kind=LabelKind.GIVEN):
+def said(answer, by="ada", *, minute=0, kind=LabelKind.GIVEN):
     return Statement(NOON + timedelta(minutes=minute), by, kind, answer)
 
 
-def test_the_latest_answer_of_an_annotator_counts():
-    label = current_label([said(Answer.POSITIVE, minute=1), said(Answer.NEGATIVE, minute=2)])
-
-    assert label is Answer.NEGATIVE
+def taken_back(by="ada", *, minute=0):
+    return said(None, by, minute=minute, kind=LabelKind.WITHDRAWN)
 
 
-def test_a_withdrawn_answer_is_gone():
-    taken_back = said(None, minute=1, kind=LabelKind.WITHDRAWN)
-
-    assert current_label([said(Answer.POSITIVE), taken_back]) is None
-    assert current_label([]) is None
+MAJORITY = [said(YES, "ada"), said(YES, "bob"), said(NO, "eve")]
+OF_ONE_MOMENT = [said(YES, minute=1), said(NO, minute=1)]
 
 
-def test_two_answers_of_one_moment_that_differ_are_cannot_tell():
-    both = [said(Answer.POSITIVE, minute=1), said(Answer.NEGATIVE, minute=1)]
-
-    assert current_label(both) is Answer.CANNOT_TELL
-    assert current_label([*both, said(Answer.POSITIVE, minute=2)]) is Answer.POSITIVE
-
-
-def test_an_answer_outlives_a_withdrawal_of_the_same_moment():
-    taken_back = said(None, kind=LabelKind.WITHDRAWN)
-
-    assert current_label([said(Answer.POSITIVE), taken_back]) is Answer.POSITIVE
-    assert current_label([taken_back, said(Answer.POSITIVE)]) is Answer.POSITIVE
-
-
-def test_a_tie_is_cannot_tell_and_who_cannot_tell_does_not_outvote_who_can():
-    tie = [said(Answer.POSITIVE, by="ada"), said(Answer.NEGATIVE, by="bo")]
-    votes = [
-        said(Answer.CANNOT_TELL, by="ada"),
-        said(Answer.CANNOT_TELL, by="bo"),
-        said(Answer.NEGATIVE, by="cy"),
-    ]
-
-    assert current_label(tie) is Answer.CANNOT_TELL
-    assert current_label(votes) is Answer.NEGATIVE
+@pytest.mark.parametrize(
+    ("statements", "adjudicator", "label"),
+    [
+        pytest.param([], None, None, id="nothing was said"),
+        pytest.param([said(YES, minute=1), said(NO, minute=2)], None, NO, id="the latest counts"),
+        pytest.param([said(YES), taken_back(minute=1)], None, None, id="taken back"),
+        pytest.param(OF_ONE_MOMENT, None, CANNOT_TELL, id="two answers of one moment"),
+        pytest.param([*OF_ONE_MOMENT, said(YES, minute=2)], None, YES, id="and a later one"),
+        pytest.param([said(YES), taken_back()], None, YES, id="taken back at that moment"),
+        pytest.param([said(YES), said(NO, "bo")], None, CANNOT_TELL, id="a tie"),
+        pytest.param(
+            [said(CANNOT_TELL), said(CANNOT_TELL, "bo"), said(NO, "cy")],
+            *(None, NO),
+            id="who cannot tell does not outvote who can",
+        ),
+        pytest.param(MAJORITY, None, YES, id="a majority"),
+        pytest.param(MAJORITY, "eve", NO, id="the adjudicator against a majority"),
+        pytest.param(MAJORITY, "nobody", YES, id="an adjudicator who said nothing"),
+        pytest.param(
+            [said(YES), said(CANNOT_TELL, "eve")], "eve", YES, id="an adjudicator who cannot tell"
+        ),
+        pytest.param(
+            [said(YES), said(CANNOT_TELL, "eve"), taken_back("eve")],
+            *("eve", YES),
+            id="an adjudicator who took it back",
+        ),
+    ],
+)
+def test_the_label_of_an_item(statements, adjudicator, label):
+    assert current_label(statements, adjudicator) is label
 
 
 statements = st.lists(
     st.builds(
         said,
         st.sampled_from(list(Answer)),
-        by=st.sampled_from(["ada", "bo", "cy"]),
+        st.sampled_from(["ada", "bo", "cy"]),
         minute=st.integers(0, 5),
         kind=st.sampled_from(list(LabelKind)),
     ),
@@ -81,47 +84,31 @@ def test_the_order_of_arrival_does_not_matter(found, random):
     assert current_label(shuffled) == current_label(found)
 
 
-def test_the_adjudicators_answer_decides_against_any_majority():
-    answers = [
-        said(Answer.POSITIVE, by="ada"),
-        said(Answer.POSITIVE, by="bob"),
-        said(Answer.NEGATIVE, by="eve"),
-    ]
-
-    assert current_label(answers) is Answer.POSITIVE
-    assert current_label(answers, "eve") is Answer.NEGATIVE
-    assert current_label(answers, "nobody") is Answer.POSITIVE
+FIRST, SECOND = said(NO, minute=5), said(YES, "bo", minute=1)
 
 
-def test_an_adjudicator_who_cannot_tell_or_took_it_back_leaves_it_to_the_others():
-    others = [said(Answer.POSITIVE, by="ada"), said(Answer.CANNOT_TELL, by="eve")]
-    withdrawn = said(None, by="eve", kind=LabelKind.WITHDRAWN)
-
-    assert current_label(others, "eve") is Answer.POSITIVE
-    assert current_label([*others, withdrawn], "eve") is Answer.POSITIVE
-
-
-def test_evidence_takes_the_answer_that_was_accepted_first_as_it_stands_now():
-    first, second = said(Answer.NEGATIVE, minute=5), said(Answer.POSITIVE, by="bo", minute=1)
-    corrected = said(Answer.POSITIVE, minute=6)
-
-    assert evidence_label([first, second]) is Answer.NEGATIVE
-    assert evidence_label([second, first]) is Answer.POSITIVE
-    assert evidence_label([first, second, corrected]) is Answer.POSITIVE
-
-
-def test_evidence_takes_the_answer_of_the_adjudicator_before_all_others():
-    votes = [said(Answer.NEGATIVE), said(Answer.POSITIVE, by="bo")]
-
-    assert evidence_label(votes, "bo") is Answer.POSITIVE
-    assert evidence_label([*votes, said(Answer.CANNOT_TELL, by="cy")], "cy") is Answer.NEGATIVE
+@pytest.mark.parametrize(
+    ("statements", "adjudicator", "label"),
+    [
+        pytest.param([FIRST, SECOND], None, NO, id="the first that was accepted"),
+        pytest.param([SECOND, FIRST], None, YES, id="the other way round"),
+        pytest.param([FIRST, SECOND, said(YES, minute=6)], None, YES, id="as it stands now"),
+        pytest.param([FIRST, SECOND], "bo", YES, id="the adjudicator before all others"),
+        pytest.param(
+            [FIRST, SECOND, said(CANNOT_TELL, "cy")], "cy", NO, id="an adjudicator who cannot tell"
+        ),
+        pytest.param([said(NO), said(YES)], None, NO, id="a contradiction of one moment"),
+    ],
+)
+def test_the_answer_that_counts_as_evidence(statements, adjudicator, label):
+    assert evidence_label(statements, adjudicator) is label
 
 
 @given(st.lists(st.tuples(st.sampled_from(list(Answer)), st.sampled_from("abc")), max_size=6))
 def test_whether_an_item_is_evidence_does_not_depend_on_what_is_answered(told):
     """Only on who answers: swapping what they say, item by item, counts the same items."""
-    swap = {Answer.POSITIVE: Answer.NEGATIVE, Answer.NEGATIVE: Answer.POSITIVE}
-    statements = [said(answer, by=by, minute=at) for at, (answer, by) in enumerate(told)]
+    swap = {YES: NO, NO: YES}
+    statements = [said(answer, by, minute=at) for at, (answer, by) in enumerate(told)]
     for place, each in enumerate(statements):
         swapped = [*statements]
         swapped[place] = each._replace(answer=swap.get(each.answer, each.answer))
@@ -129,27 +116,18 @@ def test_whether_an_item_is_evidence_does_not_depend_on_what_is_answered(told):
         assert (evidence_label(statements) is None) == (evidence_label(swapped) is None)
 
 
-def test_evidence_of_one_moment_that_contradicts_itself_counts_all_the_same():
-    both = [said(Answer.NEGATIVE), said(Answer.POSITIVE)]
-
-    assert current_label(both) is Answer.CANNOT_TELL
-    assert evidence_label(both) is Answer.NEGATIVE
-
-
-def test_an_item_that_lost_its_answer_keeps_the_one_that_it_had():
-    mine, other = said(Answer.NEGATIVE), said(Answer.POSITIVE, by="bo", minute=1)
-    taken_back = said(None, minute=2, kind=LabelKind.WITHDRAWN)
-    declined = said(Answer.CANNOT_TELL, minute=2)
-
-    assert corrected_evidence_label([mine, other]) is Answer.NEGATIVE
-    assert corrected_evidence_label([mine, taken_back]) is Answer.NEGATIVE
-    assert corrected_evidence_label([mine, declined]) is Answer.NEGATIVE
-
-
-def test_an_answer_that_was_changed_or_outvoted_counts_as_it_is_now():
-    mine = said(Answer.NEGATIVE)
-    others = [said(Answer.POSITIVE, by=name, minute=1) for name in ("bo", "cy")]
-
-    assert corrected_evidence_label([mine, said(Answer.POSITIVE, minute=1)]) is Answer.POSITIVE
-    assert corrected_evidence_label([mine, *others]) is Answer.POSITIVE
-    assert corrected_evidence_label([]) is None
+@pytest.mark.parametrize(
+    ("statements", "label"),
+    [
+        pytest.param([], None, id="nothing was said"),
+        pytest.param([said(NO), said(YES, "bo", minute=1)], NO, id="a tie"),
+        pytest.param([said(NO), taken_back(minute=2)], NO, id="taken back"),
+        pytest.param([said(NO), said(CANNOT_TELL, minute=2)], NO, id="cannot tell any more"),
+        pytest.param([said(NO), said(YES, minute=1)], YES, id="changed"),
+        pytest.param(
+            [said(NO), said(YES, "bo", minute=1), said(YES, "cy", minute=1)], YES, id="outvoted"
+        ),
+    ],
+)
+def test_a_correction_moves_evidence_only_to_another_answer(statements, label):
+    assert corrected_evidence_label(statements) is label

@@ -192,26 +192,19 @@ def test_the_column_is_waited_for_after_the_page_is_over(store_folder):
     assert scene.go_on(timedelta(days=11)).round.state is RoundState.CLOSED
 
 
-def test_checked_items_are_drawn_among_others_where_a_challenger_needs_items(store_folder):
+def test_where_a_challenger_needs_items_checks_are_drawn_among_them_and_weigh_as_their_stratum(
+    store_folder,
+):
     other = {"name": "v8", "score": "score", "threshold": 0.8}
     source = {"path": "predictions.parquet", "challenger": other}
-    scene = Checked(store_folder, source=source).begin({**FLAGGED, "checks": 10}, PEOPLE)
+    scene = Checked(store_folder, source=source).begin({**FLAGGED, "checks": 20}, PEOPLE)
     drawn = scene.rows("select item_id, count(*) from tasks group by 1 having count(*) = 2")
 
     scene.answer(scene.waiting())
 
     assert {item for item, _ in drawn} < scene.flagged()
-    assert LABEL_CHECKS.of(scene.report)[0].items == len(drawn) == 10
+    assert LABEL_CHECKS.of(scene.report)[0].items == len(drawn) == 20
     assert ends(scene.report, "corrected") != ends(scene.report, "round")
-
-
-def test_drawn_checks_are_stored_by_stratum_and_weigh_what_their_stratum_holds(store_folder):
-    other = {"name": "v8", "score": "score", "threshold": 0.8}
-    source = {"path": "predictions.parquet", "challenger": other}
-    scene = Checked(store_folder, source=source).begin({**FLAGGED, "checks": 20}, PEOPLE)
-
-    scene.answer(scene.waiting())
-
     strata = [part for part in scene.labels.strata if part.stratum.flagged]
     share = sum(part.planned for part in strata) / sum(part.size for part in strata)
     [stored] = scene.rows("select counts from round_parts where name = 'checks' and version = 1")
