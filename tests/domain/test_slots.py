@@ -2,14 +2,11 @@
 
 from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
-from zoneinfo import ZoneInfo
 
 import pytest
-from cronsim import CronSim
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.domain import slots as slots_module
 from monitor.domain.settings import Schedule
 from monitor.domain.slots import (
     newest_slot,
@@ -76,20 +73,6 @@ def test_windows_have_no_hole_and_no_overlap_whatever_the_clocks_do(zone):
         assert [window.end + schedule.lag for window in windows] == slots, cron
 
 
-@pytest.mark.parametrize("zone", ZONES)
-def test_a_daily_slot_comes_once_a_day_all_year(zone):
-    schedule = Schedule(cron="0 0 * * *", time_zone=zone)
-
-    slots = slots_between(
-        schedule,
-        datetime(2025, 1, 1, 12, tzinfo=ZoneInfo(zone)),
-        datetime(2026, 1, 1, 12, tzinfo=ZoneInfo(zone)),
-    )
-
-    days = [slot.astimezone(ZoneInfo(zone)).date() for slot in slots]
-    assert len(days) == len(set(days)) == 365
-
-
 @given(schedules, moments)
 def test_looking_back_finds_the_slots_that_looking_ahead_found(schedule, moment):
     ahead = list(islice(slots_after(schedule, moment), 12))
@@ -135,19 +118,3 @@ def test_rounds_per_a_time_are_those_that_counting_slots_one_by_one_gives(days, 
 
     # The clocks may have changed between the first and the last, which may end a day of many slots.
     assert found == pytest.approx(timedelta(weeks=52) / ((slots[-1] - slots[0]) / 365), rel=0.02)
-
-
-def test_monitors_that_differ_in_their_time_of_day_share_the_search_for_days(monkeypatch):
-    searches = []
-
-    class Noted(CronSim):
-        def __init__(self, *args, **kwargs):
-            searches.append(args[0])
-            super().__init__(*args, **kwargs)
-
-    monkeypatch.setattr(slots_module, "CronSim", Noted)
-
-    for minute in range(60):
-        rounds_per(Schedule(cron=f"{minute} 4 * * SUN"), timedelta(weeks=52))
-
-    assert len(searches) <= 1

@@ -147,7 +147,7 @@ def test_the_rounds_of_an_old_store_and_its_evidence_of_recovery_go_on_to_their_
     told = [key for sink in sinks.values() for key in sink.got]
     assert {row["key"] for row in waiting} <= set(told)
     assert len(told) == len(set(told))
-    rows = [row for row in evidence_of_precision(scene) if row["recovery_rounds"]]
+    rows = [row for row in scene.closings().values() if row["recovery_rounds"]]
     assert upgraded == [0, 1]  # recall has fired since
     assert [row["recovery_rounds"] for row in rows] == [1, 2, 3]
     assert rows[0]["log_r"] == kept[0]
@@ -160,13 +160,6 @@ def test_the_rounds_of_an_old_store_and_its_evidence_of_recovery_go_on_to_their_
     shown = {row["number"] for row in scene.rows(SHOWN)}
     assert 1 not in shown, "late labels are waited for as long as they were"
     assert 5 in shown
-
-
-def evidence_of_precision(scene):
-    return scene.rows(
-        "select r.number, e.* from evidence e join rounds r on r.id = e.round_id where e.version"
-        " = r.first_version and e.metric = 'precision' order by r.number"
-    )
 
 
 def gathered(rows):

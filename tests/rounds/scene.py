@@ -259,6 +259,10 @@ class Scene:
         """What a sink is told of alerts."""
         return [each for each in self.notices(sink) if each["event"].startswith("alert.")]
 
+    def alert_events(self, sink="log"):
+        """What happened to alerts, as a sink is told it."""
+        return [each["event"] for each in self.alert_notices(sink)]
+
     def reasons(self, number):
         """Why a round moved, step by step."""
         events = self.read(round_transitions.read_events, self.round(number).id)
@@ -266,6 +270,19 @@ class Scene:
 
     def alerts(self):
         return self.read(alert_store.find_alerts)
+
+    def alert_states(self):
+        """The round in which each alert fired, and its state."""
+        return [(alert.fired_in_round, alert.state) for alert in self.alerts()]
+
+    def closings(self, metric="precision"):
+        """What each closing froze about a limit, by the number of its round, in that order."""
+        rows = self.rows(
+            "select r.number, e.* from evidence e join rounds r on r.id = e.round_id"
+            ' where e.metric = :metric and e.version = r.first_version order by e."order"',
+            metric=metric,
+        )
+        return {row["number"]: row for row in rows}
 
     def end_alert(self, alert):
         """Let a person end an alert."""

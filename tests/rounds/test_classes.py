@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from unittest import mock
 
 import numpy as np
 import pytest
 from sqlalchemy import insert, select
 
-from monitor.domain import crashpoint
 from monitor.domain.block import Block
 from monitor.domain.class_report import ClassReport
 from monitor.domain.model import Answer
@@ -20,6 +20,7 @@ from monitor.rounds.context import SettledWindows
 from monitor.rounds.round_page import class_overviews
 from monitor.storage.rounds import round_store
 from monitor.storage.tables import rounds
+from tests.crashes import Killed
 from tests.rounds.played import played
 from tests.rounds.restatements import file_with, restate
 from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, Scene, settings
@@ -326,31 +327,22 @@ def test_a_round_counts_for_the_class_that_it_was_opened_for(reported):
     assert corrected.version > first.version
 
 
-class Killed(BaseException):
-    """The process ends here."""
-
-
 def test_what_a_process_killed_before_it_published_left_is_made_up_for_by_the_next_look(
-    reported_twice, monkeypatch
+    reported_twice,
 ):
     reported, scene = reported_twice, reported_twice["finance"]
     first = next(row["id"] for row in scene.rows("select id from items order by round_id, id"))
     scene.turn(first)  # of the old window
 
-    with monkeypatch.context() as patch:
-        patch.setattr("monitor.rounds.run.publish_classes", kill)
-        with pytest.raises(Killed):
-            scene.run()
+    ended = mock.patch("monitor.rounds.run.publish_classes", side_effect=Killed)
+    with ended, pytest.raises(Killed):
+        scene.run()
     assert len(reported.reports) == 2
 
     reported["travel"].run()  # any monitor of the block
 
     again = reported.reports[2:]
     assert [(report.slot, report.round) for report in again] == [(MONDAY, 1)]
-
-
-def kill(*_):
-    raise Killed
 
 
 def test_a_window_that_fails_keeps_no_other_and_is_tried_again_however_old_it_is(
@@ -401,37 +393,6 @@ def test_monitors_of_a_block_read_a_window_once_however_many_look(reported_twice
 
     assert read == [MONDAY + WEEK, MONDAY]
     assert len(reported.reports) == 2
-
-
-def test_killed_at_any_point_of_publishing_one_report_is_there_in_the_end(waiting, monkeypatch):
-    block, scene = waiting, waiting["news"]
-    scene.run(1)
-    scene.answer()
-    with monkeypatch.context() as patch:
-        patch.setattr("monitor.rounds.run.publish_classes", lambda *_: None)
-        patch.setattr("monitor.rounds.run.lost_windows", lambda *_: {})
-        scene.run()
-    passed: list[str] = []
-
-    for kill_at in range(1, 20):
-        passed.clear()
-
-        def die(name, kill_at=kill_at):
-            passed.append(name)
-            if len(passed) == kill_at:
-                raise Killed
-
-        monkeypatch.setattr(crashpoint, "hook", die)
-        try:
-            publish_classes(scene.context, [MONDAY])
-        except Killed:
-            continue
-        break
-    monkeypatch.setattr(crashpoint, "hook", None)
-    publish_classes(block["travel"].context, [MONDAY])
-
-    assert kill_at > 1
-    assert len(block.reports) == 1
 
 
 def test_a_state_that_changed_while_it_was_computed_is_left_to_whoever_changed_it(

@@ -62,10 +62,6 @@ def careful(database):
     return scene
 
 
-def states(scene):
-    return [(alert.fired_in_round, alert.state) for alert in scene.alerts()]
-
-
 def slip_often(scene):
     """Play a good round in which half of the flagged positives are called negative for a day."""
     wrong, last = begin(scene, 3, 0.5, **GOOD)
@@ -76,13 +72,13 @@ def slip_often(scene):
 def test_answers_that_will_be_put_right_fire_nothing_once_rounds_have_shown_it(careless):
     slip_often(careless)
 
-    assert states(careless) == []
+    assert careless.alert_states() == []
 
 
 def test_before_any_correction_they_fire_an_alert_that_the_closing_revises(careful):
     slip_often(careful)
 
-    assert states(careful) == [(3, AlertState.REVISED)]
+    assert careful.alert_states() == [(3, AlertState.REVISED)]
 
 
 def test_a_bad_round_fires_when_its_answers_are_older_than_corrections_usually_are(careless):
@@ -94,7 +90,7 @@ def test_a_bad_round_fires_when_its_answers_are_older_than_corrections_usually_a
 
     assert (at_once, on_time) == ([], [])
     assert careless.round(3).state == "labeling"
-    assert states(careless) == [(3, AlertState.FIRING)]
+    assert careless.alert_states() == [(3, AlertState.FIRING)]
 
 
 def test_evidence_is_read_again_only_when_answers_are_old_enough(careless):
@@ -132,14 +128,6 @@ def test_an_alert_says_how_many_answers_do_not_count_yet(careless):
 def bad_items(scene, number):
     items = scene.flagged().intersection(scene.items(number))
     return sorted(item for item in items if scene.truth[item] is Answer.NEGATIVE)
-
-
-def test_without_corrections_a_bad_round_fires_at_once(careful):
-    begin(careful, 3, 0, **BAD)
-
-    assert states(careful) == [(3, AlertState.FIRING)]
-    assert careful.round(3).evidence_revision == careful.round(3).label_revision
-    assert careful.report(2)["corrections"] == []
 
 
 def test_the_report_says_how_many_answers_were_changed_and_until_when(careless):

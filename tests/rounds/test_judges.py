@@ -209,20 +209,6 @@ def test_values_with_earlier_rounds_outlast_a_judge_that_changes_without_notice(
     assert report["pooled_coverage"] is None
 
 
-def test_a_late_label_that_is_taken_back_leaves_what_is_pooled_over_a_changed_judge(one):
-    first = one.items(1)[0]
-    for number in (2, 3):
-        play(one, number, turned_round)
-    versions = []
-    for _ in range(3):
-        rows = one.estimates(3).values()
-        versions.append([row for row in rows if row.basis == "pooled"])
-        one.turn(first)
-        one.run()
-
-    assert versions[0] == versions[2] != versions[1]
-
-
 def test_items_without_a_verdict_are_strata_of_their_own_and_people_are_told(one):
     silent = play(one, 2, lambda *_: None)
     back = play(one, 3, lambda truth, rng: None if rng.random() < 0.1 else good(truth, rng))
@@ -414,13 +400,3 @@ def test_a_limit_on_the_judge_raises_an_alert_of_its_own_and_none_on_the_classif
     assert "stays there" not in sentence
     evidence = {row["metric"]: row["log_evidence"] for row in scene.report(4)["evidence"]}
     assert evidence["recall"] < 1
-
-
-def test_a_judge_without_verdicts_is_evidence_for_nothing(database):
-    scene = judged(database, limits=Limits.model_validate({"judge_tpr": 0.7}))
-    play(scene, 1)
-    play(scene, 2, lambda *_: None)
-
-    [row] = scene.rows("select log_e from evidence where round_id = 2")
-    assert row["log_e"] == [0.0, 0.0, 0.0]
-    assert scene.report(2)["alerts"] == []

@@ -87,11 +87,8 @@ def test_an_alert_may_fire_and_be_revised_in_one_pass(scene):
 
 def recoveries(scene):
     """What closings said of the recovery of precision, in the order of closing."""
-    return scene.rows(
-        "select r.number, e.recovery_rounds, e.log_r, e.log_recovery from evidence e"
-        " join rounds r on r.id = e.round_id where e.metric = 'precision'"
-        ' and e.version = r.first_version and e.recovery_rounds is not null order by e."order"'
-    )
+    rows = scene.closings().values()
+    return [row for row in rows if row["recovery_rounds"] is not None]
 
 
 def test_late_rounds_of_the_time_before_an_alert_neither_end_it_nor_move_its_recovery(scene):

@@ -12,13 +12,10 @@ from monitor.domain.model import Answer
 from monitor.domain.period import parse_period
 from monitor.domain.period_report import PeriodReport
 from monitor.domain.settings import Limits, Schedule
-from monitor.presentation.parts.registry import NO_PARTS
 from monitor.presentation.parts.segments import SEGMENTS
 from monitor.presentation.periods import period_sections, period_text, summary_sentence
 from monitor.rounds.period import read_period
 from monitor.rounds.reporting.alert_notes import note_alert
-from monitor.storage.database import change
-from monitor.storage.tables import reports
 from tests.rounds.played import played
 from tests.rounds.restatements import file_with, restate, scene_of
 from tests.rounds.scene import LIMITS, MONDAY, Scene, segmented, settings
@@ -68,18 +65,6 @@ def test_the_numbers_are_those_of_the_store(fired):
         "2 rounds closed, with 800 labels of 4,000 predictions; 1 alert (1 open)"
     )
     assert PeriodReport.model_validate_json(report.model_dump_json()) == report
-
-
-def test_a_report_of_before_a_part_existed_has_its_name_too(fired):
-    payload = fired.report(1)
-    del payload["runs"]
-    with fired.database.write() as connection:
-        is_first = reports.c.round_id == fired.round(1).id
-        change(connection, reports, is_first, payload=payload)
-
-    before, after = (each.parts for each in period_of(fired).rounds)
-
-    assert before.keys() == after.keys() == NO_PARTS.keys()
 
 
 def test_a_round_counts_where_its_window_ends_and_not_where_that_is_the_first_moment(fired):
@@ -219,11 +204,3 @@ def test_people_count_while_one_of_their_answers_stands(database):
     assert {row[0] for row in table.rows} == rows.keys() == {"CZ", "SK"}
     for row in table.rows:
         assert row[-1] == f"{row[-2]}, round 1"
-
-
-def test_a_round_corrected_under_a_later_alert_is_not_said_to_be_under_it(fired):
-    restate(fired, 1, read_file=file_with(fired, Answer.POSITIVE))
-
-    reports = period_of(fired).rounds
-    assert [[alert.fired_in_round for alert in each.alerts] for each in reports] == [[], [2]]
-    assert [each.status for each in reports] == ["learning", "alert"]

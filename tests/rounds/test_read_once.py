@@ -5,7 +5,6 @@ from sqlalchemy import select
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.rounds import versions
 from monitor.storage.database import listed
-from monitor.storage.labels.round_labels import read_all_labels
 from monitor.storage.rounds import round_claims
 from tests.rounds.scene import LIMITS, settings
 from tests.statements import counted
@@ -53,15 +52,6 @@ def test_labels_that_came_since_they_were_read_are_counted_at_the_closing(scene)
     labeled = sum(part.labeled for part in stored.strata)
     assert labeled == sum(part.planned for part in stored.strata) > 0
     assert scene.round(1).estimated_revision == scene.round(1).label_revision
-
-
-def test_labels_of_several_rounds_are_those_of_each(scene):
-    rounds = [scene.play(number) for number in (1, 2)]
-
-    together = scene.read(read_all_labels, rounds)
-
-    assert together == {round_.id: scene.labels(round_.number) for round_ in rounds}
-    assert all(round_labels.labeled for round_labels in together.values())
 
 
 def test_texts_of_any_kind_and_number_are_searched_in_one_statement(database):

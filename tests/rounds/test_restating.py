@@ -187,20 +187,6 @@ def test_a_restatement_fires_no_alert_however_bad_its_labels_are(good):
     assert good.alerts() == []
 
 
-def test_a_restatement_ends_no_alert_and_adds_no_evidence_of_recovery(scene):
-    for number in (3, 4, 5):
-        scene.play(number, precision=0.3, recall=0.6)
-    before = evidence(scene)
-
-    restate_precision(scene, 4, to=Answer.POSITIVE)
-    scene.now += timedelta(days=2)
-    restate_precision(scene, 5, to=Answer.POSITIVE)
-
-    assert evidence(scene) == before
-    scene.play(6, precision=0.3, recall=0.6)
-    assert [(a.fired_in_round, a.state) for a in scene.alerts()] == [(3, AlertState.FIRING)]
-
-
 def test_a_newer_method_gives_all_rounds_from_one_on_a_version_each(good, monkeypatch):
     good.now += timedelta(days=2)
     narrower(monkeypatch)

@@ -8,7 +8,6 @@ from monitor.domain.model import Answer
 from monitor.domain.sample_settings import Bands, Sample
 from monitor.domain.state import RoundState
 from monitor.rounds import run
-from monitor.storage.labels import label_store
 from monitor.storage.tables import estimates
 from monitor.testing import MemorySource
 from tests.rounds.played import played
@@ -144,17 +143,6 @@ def test_no_label_by_the_deadline_abandons_the_round_and_tells_people(drawn):
     }
 
 
-def test_a_window_smaller_than_the_plan_is_labeled_whole(scene):
-    scene.draw(1, count=120)
-    scene.label()
-
-    [row] = scene.rows(
-        "select low, high from latest_estimates"
-        " where metric = 'recall' and basis = 'round' and estimand = 'window'"
-    )
-    assert row["low"] == row["high"]
-
-
 def test_answers_that_cannot_tell_are_counted_as_declined(drawn):
     drawn.answer()
     declined = sorted(drawn.labeler.answers)[:20]
@@ -236,16 +224,6 @@ def test_items_that_come_without_a_score_later_open_a_history_with_a_band_for_th
     assert found.history_id != scene.round(1).history_id
     sizes = scene.rows("select size from strata where round_id = :id and unscored", id=found.id)
     assert sum(row["size"] for row in sizes) == 200
-
-
-def test_stored_labels_outlive_a_labeler_that_forgets_them(closed):
-    closed.labeler.answers.clear()
-    closed.labeler._given.clear()
-    closed.run()
-
-    labels = closed.read(label_store.current_labels, closed.round(1).id)
-    assert len(labels) == 200
-    assert closed.round(1).version == 1
 
 
 def answer_few_mistakes(scene, share=0.35):

@@ -12,6 +12,7 @@ from monitor.domain.slots import slots_between, window_of
 from monitor.rounds.opening import due
 from monitor.rounds.opening.due import AT_ONCE
 from tests import pages
+from tests.crashes import Killed
 from tests.rounds.scene import Scene, settings
 
 
@@ -84,10 +85,6 @@ def test_after_a_pause_the_newest_slot_runs_and_older_ones_are_recorded(scene):
     ]
     told = scene.rows("select distinct reason from rounds where state = 'skipped'")
     assert told == [{"reason": "missed: the newest due slot is 2026-03-05 01:30 UTC"}]
-
-
-class Killed(BaseException):
-    """Stands for the end of the process."""
 
 
 def test_a_process_killed_while_it_records_a_long_pause_loses_none_of_it(database):

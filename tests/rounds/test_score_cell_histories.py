@@ -1,7 +1,5 @@
 """Histories of rounds that are drawn by score cells, from draw to closing and after."""
 
-from datetime import timedelta
-
 import pytest
 
 from monitor.domain.model import Answer
@@ -34,18 +32,6 @@ def width(row):
     return row.high - row.low
 
 
-def flip(scene, number, stratum):
-    """Somebody corrects the label of one item of a cell."""
-    [row] = scene.rows(
-        "select i.id from items i join rounds r on r.id = i.round_id"
-        " where r.number = :number and i.stratum = :stratum order by i.id limit 1",
-        number=number,
-        stratum=stratum,
-    )
-    scene.turn(row["id"])
-    scene.run()
-
-
 def test_a_report_has_its_curves_and_its_cause(quiet):
     quiet.play(4, precision=0.5, share=0.3)
 
@@ -53,24 +39,6 @@ def test_a_report_has_its_curves_and_its_cause(quiet):
     assert report["curves"]["labeled"] == sum(cell["labeled"] for cell in report["cells"])
     assert report["cause"]["rounds"] == 3
     assert report["cause"]["after"][0] < report["cause"]["before"][0] - 0.15
-
-
-def test_a_late_label_moves_what_later_rounds_pool_and_not_their_own_numbers(quiet):
-    before = {number: quiet.estimates(number) for number in (1, 2, 3)}
-    evidence = quiet.rows("select * from evidence where version = 1 order by round_id, metric")
-
-    flip(quiet, 2, "passed-40")
-
-    assert [quiet.round(number).version for number in (1, 2, 3)] == [1, 2, 2]
-    after = {number: quiet.estimates(number) for number in (1, 2, 3)}
-    assert after[1] == before[1]
-    key = ("recall", "pooled", "rate")
-    assert after[2][key].point != before[2][key].point
-    assert after[3][key].point != before[3][key].point
-    own = ("recall", "round", "rate")
-    assert after[3][own] == before[3][own]
-    again = quiet.rows("select * from evidence where version = 1 order by round_id, metric")
-    assert again == evidence
 
 
 def test_a_cell_of_which_all_was_declined_costs_the_round_no_more_than_its_labels(scene):
@@ -162,16 +130,3 @@ def test_segments_and_other_thresholds_are_read_from_the_cells(database):
     assert recall.difference is not None
     assert precision.first.point == pytest.approx(own, abs=1e-9)
     assert recall.difference.high < 0
-
-
-def test_a_deadline_that_passes_closes_a_round_of_which_most_cells_have_answers(quiet):
-    quiet.draw(4)
-    quiet.answer(0.5)
-    quiet.run(later=timedelta(days=5))
-
-    found = quiet.estimates(4)
-    for metric in WATCHED:
-        own, pooled = found[metric, "round", "window"], found[metric, "pooled", "rate"]
-        assert own.is_worst_case
-        assert own.low < own.point <= own.high
-        assert pooled.low < pooled.point < pooled.high

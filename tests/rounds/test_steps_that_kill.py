@@ -14,13 +14,10 @@ from monitor.service import loop
 from monitor.storage.outbox import effect_admin, effect_store
 from monitor.storage.outbox.effect_store import DEADLY_ATTEMPTS
 from monitor.storage.tables import effects, rounds
+from tests.crashes import Killed
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
 from tests.rounds.sinks import Sink, application_of
 from tests.storage.rows import add_effect, add_round, claimed_effect
-
-
-class Death(BaseException):
-    """What a process that is killed would not live to see."""
 
 
 class Deadly:
@@ -31,7 +28,7 @@ class Deadly:
 
     def scan(self, window, *arguments):
         if window.end == MONDAY:
-            raise Death
+            raise Killed
         return self.source.scan(window, *arguments)
 
     def show(self, *arguments):
@@ -50,7 +47,7 @@ def a_life(act, scene):
     try:
         with capture_logs():
             act()
-    except Death:
+    except Killed:
         oldest = select(func.coalesce(func.max(rounds.c.claimed_until), 0)).scalar_subquery()
         with scene.database.write() as connection:
             id_of_it = scene.round(1).id
@@ -103,15 +100,6 @@ def test_other_monitors_go_on_and_their_notices_go_out(mail):
     assert log.by_monitor() == [("spam", "round.abandoned")]
 
 
-def test_a_round_that_was_left_once_goes_on_as_any_other(mail):
-    a_life(mail.run, mail)
-    mail.source = mail.source.source
-    mail.week(1)
-
-    assert not a_life(mail.run, mail)
-    assert (mail.round(1).state, mail.round(1).reason) == ("labeling", None)
-
-
 # A delivery that ends its process does not end every process, and who wakes late is mended.
 
 
@@ -125,7 +113,7 @@ def lives(database, sink, count, now=MONDAY):
     for _ in range(count):
         try:
             deliver(database, {"ops": sink, "log": sink}, lambda: now)
-        except Death:
+        except Killed:
             with database.write() as connection:
                 connection.execute(update(effects).values(claimed_until=0))
 
@@ -137,7 +125,7 @@ def test_a_delivery_that_ends_every_process_is_left_to_itself_after_some_and_tri
     add_effect(database, round_id, "deadly")
     add_effect(database, add_round(database, monitor="spam"), "other")
     add_effect(database, add_round(database, number=2), "next")
-    ops, now, waits = Sink(failing={"deadly": Death()}), MONDAY, []
+    ops, now, waits = Sink(failing={"deadly": Killed()}), MONDAY, []
 
     lives(database, ops, DEADLY_ATTEMPTS + 4)
 
@@ -161,7 +149,7 @@ def test_a_delivery_that_failed_often_and_is_then_killed_once_is_tried_at_once(d
     add_effect(database, add_round(database), "deadly")
     with database.write() as connection:
         connection.execute(update(effects).values(tries=40, last_error="it does not answer"))
-    ops = Sink(failing={"deadly": Death()})
+    ops = Sink(failing={"deadly": Killed()})
 
     lives(database, ops, 2)
 
@@ -178,7 +166,7 @@ class Storm(Sink):
 
     def deliver(self, effect):
         is_hit = not self.calm and self._chance.random() < 0.4
-        self.error = Death() if is_hit else None
+        self.error = Killed() if is_hit else None
         return super().deliver(effect)
 
 
@@ -206,7 +194,7 @@ def test_what_was_being_delivered_when_its_process_ended_comes_after_all_else(da
     add_effect(database, add_round(database), "deadly")
     for place in range(3):
         add_effect(database, add_round(database, monitor=f"monitor-{place}"), f"other-{place}")
-    ops = Sink(failing={"deadly": Death()})
+    ops = Sink(failing={"deadly": Killed()})
 
     lives(database, ops, 1)
     before = list(ops.got)

@@ -5,7 +5,6 @@ import re
 import pytest
 
 from monitor.rounds.parts.cause import precision_cause
-from monitor.stats.core.counts import summed
 from tests.rounds.estimation.tallies import tally_by_class
 
 POINTS = 2**10
@@ -29,14 +28,6 @@ def test_nothing_is_told_where_a_class_has_no_label():
     assert told(blank, tally()) is None
     assert told(tally(), blank) is None
     assert told(tally(tp=0, fp=0, flagged=0), tally()) is None
-
-
-def test_rounds_are_pooled_label_by_label():
-    both = summed([tally().counts, tally(tp=40, fp=10, flagged=100, passed=1_900).counts])
-
-    assert both.size.tolist() == [3_400, 98_600]
-    assert both.labeled.tolist() == [550, 2_000]
-    assert both.positive.tolist() == [470, 10]
 
 
 def test_equal_rounds_differ_by_no_more_than_noise():

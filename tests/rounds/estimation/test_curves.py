@@ -56,16 +56,6 @@ def test_the_sample_of_a_round_has_its_items_bounds_and_sizes(scene):
     assert sum(answers) > 10
 
 
-def test_the_second_round_says_why_precision_differs(scene):
-    cause = scene.round_report(2).cause
-
-    assert cause.rounds == 1
-    assert cause.sentence.startswith("precision fell from 0.")
-    assert cause.by_prevalence[0] + cause.by_classifier[0] == pytest.approx(
-        cause.change[0], abs=1e-5
-    )
-
-
 def test_the_next_round_is_as_the_settings_ask(scene):
     sample = BANDS.model_copy(update={"margin": Margin(precision=0.05)})
     scene.settings = settings(sample=sample, limits=LIMITS)

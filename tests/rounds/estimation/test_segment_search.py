@@ -1,14 +1,12 @@
 """The search for worse segments through whole rounds."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 from monitor.domain.model import Answer
 from monitor.domain.segments import MOST_VALUES, OTHER
 from monitor.presentation.parts.segments import SEGMENT_SEARCH, SEGMENTS
 from monitor.presentation.round_document import round_sections
-from monitor.rounds.parts.segments import evidence_by_name, round_evidence
-from monitor.storage.labels.round_labels import read_labels
+from monitor.rounds.parts.segments import evidence_by_name
 from tests.rounds.played import played
 from tests.rounds.restatements import restate_precision
 from tests.rounds.scene import THRESHOLD, segmented
@@ -133,14 +131,6 @@ def test_items_that_nobody_can_tell_count_neither_for_their_segment_nor_for_the_
     assert not any(("country", "SK") in name for name in evidence)
     labeled = sum(sum(of_class[0] for of_class in evidence[c,].sums) for c in SINGLES)
     assert labeled == len(scene.items(1)) - len(gone)
-
-
-def test_a_round_whose_drawn_items_have_no_label_has_no_evidence(scene):
-    labels = scene.read(read_labels, scene.round(1))
-
-    evidence = round_evidence(scene.round(1), replace(labels, said={}))
-
-    assert evidence == {}
 
 
 def test_values_that_are_too_small_to_be_told_apart_are_no_segment(database):

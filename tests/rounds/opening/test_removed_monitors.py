@@ -38,9 +38,9 @@ def test_an_alert_of_a_removed_monitor_ends_with_that_reason_and_the_hooks_are_t
     assert states == [AlertState.RESOLVED]
     assert alert.ended_why == "the monitor is no longer in the config"
     for sink in ("log", "ops"):
-        events = scene.alert_notices(sink)
-        assert [each["event"] for each in events] == ["alert.firing", "alert.resolved"]
-        assert "has ended: the monitor is no longer in the config." in events[-1]["sentence"]
+        assert scene.alert_events(sink) == ["alert.firing", "alert.resolved"]
+        told = scene.alert_notices(sink)[-1]["sentence"]
+        assert "has ended: the monitor is no longer in the config." in told
     assert scene.read(removed_monitors, ["other"]) == []
 
 

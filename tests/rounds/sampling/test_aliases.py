@@ -1,11 +1,9 @@
 """Rounds of a monitor whose model is an alias, which people move from version to version."""
 
-import json
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import text
 from structlog.testing import capture_logs
 
 from monitor.domain.errors import DeliveryFailed, SourceRefused
@@ -194,23 +192,6 @@ def test_an_alias_that_was_never_known_is_told_and_tags_nothing(scene):
     assert scene.histories() == [None]
     assert "could not be read, so no version is known" in scene.concerns(1)[UNKNOWN]
     assert scene.tagged() == 0
-
-
-def test_a_round_of_an_older_version_counts_by_what_it_was_drawn_for(scene):
-    scene.draw(1)
-    with scene.database.write() as connection:
-        frozen = connection.scalar(text("select settings from rounds"))
-        old = {k: v for k, v in _as_dict(frozen).items() if k != "alias"}
-        connection.execute(text("update rounds set settings = :old"), {"old": json.dumps(old)})
-    scene.registry.version = "8"
-
-    scene.draw(2)
-
-    assert scene.histories() == ["7", "7 and 8 in round 2"]
-
-
-def _as_dict(frozen):
-    return frozen if isinstance(frozen, dict) else json.loads(frozen)
 
 
 def test_rows_that_lag_behind_a_moved_alias_are_of_the_version_that_made_them(scene):

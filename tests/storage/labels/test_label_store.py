@@ -15,7 +15,6 @@ from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.storage.labels import label_notes, label_store
 from monitor.storage.labels.label_notes import read_endpoint
-from monitor.storage.labels.round_labels import read_labels
 from monitor.storage.rounds import round_store
 from monitor.storage.tables import label_events, tasks
 from tests.storage.rows import add_round, draw, read, write
@@ -188,19 +187,6 @@ def test_an_answer_from_the_future_is_as_old_as_its_arrival_and_later_ones_count
 
     assert added == [1, 0]
     assert labels(database, round_id) == {"flagged-0": NO}
-
-
-def test_labels_are_counted_per_stratum_in_its_order(database, round_id):
-    said = {"flagged-0": YES, "flagged-1": NO, "flagged-2": CANNOT_TELL, "passed-0": NO}
-    add(database, *(event(key_of(database, item), a, minute=0) for item, a in said.items()))
-
-    with database.read() as connection:
-        tallies = read_labels(connection, round_store.read_round(connection, round_id)).counts()
-
-    assert [(c.stratum.name, c.labeled, c.positive, c.declined) for c in tallies] == [
-        ("flagged", 2, 1, 1),
-        ("passed", 1, 0, 0),
-    ]
 
 
 def test_only_rounds_that_got_something_new_get_a_new_revision(database, round_id):
