@@ -90,7 +90,6 @@ def test_a_secret_in_a_note_is_masked(filled, alert):
         (["--note", " "], 2, "write a few words"),
         (["--note", "x" * 301], 2, "301 characters; 300 are enough"),
         (["--note", "\u200c" * 100], 2, "600 characters; 300 are enough"),  # as they are shown
-        (["--note", "x", "-m", "post"], 78, "there is no monitor 'post'"),
     ],
 )
 def test_what_cannot_be_noted_is_refused(filled, alert, words, code, message):

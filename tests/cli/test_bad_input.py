@@ -52,36 +52,61 @@ def test_an_abandoned_round_is_done_again_by_hand_though_the_schedule_is_another
     )
 
 
-# The labels
-
-
-def test_a_file_that_may_hold_answers_is_not_written_over(place):
-    place.config(PEOPLE)
-    place.write("todo.csv", "half filled")
-
-    done = place.run("labels", "export", "--out", "todo.csv")
-
-    assert (done.code, (place.folder / "todo.csv").read_text()) == (65, "half filled")
-    assert done.lines == [
-        "pr-monitor: todo.csv is there already and may hold answers; import it with pr-monitor "
-        "labels import, or name another file"
-    ]
-
-
 # The config
 
 
+UNREACHED = {"store": ("sqlite:///monitor.db", POSTGRES)}
+AGAIN = "Nothing changed, or it is unknown whether it did; running again is safe"
+
+
 @pytest.mark.parametrize(
-    "words",
-    [["run-once"], ["show", 1]],
+    ("words", "changes", "code", "said"),
+    [
+        (
+            "run-once --monitor post",
+            {},
+            78,
+            "there is no monitor 'post' in the config; it has mail",
+        ),
+        ("show 1 --monitor post", {}, 78, "there is no monitor 'post' in the config; it has mail"),
+        (
+            "labels export --out todo.csv",
+            {},
+            65,
+            "todo.csv is there already and may hold answers; import it with pr-monitor labels "
+            "import, or name another file",
+        ),
+        (
+            "labels export --out config.yaml/labels/todo.csv",
+            {},
+            65,
+            "config.yaml/labels/todo.csv cannot be written: not a directory",
+        ),
+        (
+            "init predictions.parquet",
+            {},
+            65,
+            "config.yaml is there already; move it away or name another with --config",
+        ),
+        *(
+            (words, UNREACHED, 75, f"the store {POSTGRES} cannot be used now: connection")
+            for words in ("run-once", "db upgrade")
+        ),
+    ],
 )
-def test_a_monitor_that_the_config_does_not_have(bare, words):
-    bare.config(PEOPLE)
+def test_what_is_not_there_or_may_not_be_written_over_is_one_line(
+    asked, words, changes, code, said
+):
+    asked.config(PEOPLE, **changes)
+    asked.write("todo.csv", "half filled")
 
-    done = bare.run(*words, "--monitor", "post")
+    done = asked.run(*words.split())
 
-    sentence = "pr-monitor: there is no monitor 'post' in the config; it has mail"
-    assert (done.code, done.lines) == (78, [sentence])
+    [line] = done.lines
+    assert done.code == code
+    assert line.startswith(f"pr-monitor: {said}")
+    assert line.endswith(AGAIN if changes else said)
+    assert (asked.folder / "todo.csv").read_text() == "half filled"
 
 
 LATE = "{kind: column, path: truth.csv, id: mail_id, value: is_travel, matures: 60d}"
@@ -90,14 +115,12 @@ LATE = "{kind: column, path: truth.csv, id: mail_id, value: is_travel, matures: 
 def test_labels_that_cannot_be_read_are_a_problem_in_status_until_they_can(place):
     place.config(labeling=LATE)
     place.predictions("truth.csv", is_travel="'perhaps'")
-    refused = place.run("run-once")
-    told = place.run("status")
+    refused, told = place.run("run-once"), place.run("status")
     (place.folder / "truth.csv").unlink()
-    missing = place.run("run-once")
-    gone = place.run("status")
+    missing, gone = place.run("run-once"), place.run("status")
     place.predictions("truth.csv")
-    mended = place.run("run-once")
-    well = place.run("status")
+    (place.folder / "predictions.parquet").unlink()  # the round closes without them
+    mended, well = place.run("run-once"), place.run("status")
 
     assert (refused.code, missing.code) == (65, 65)
     assert mended.lines[0] == f"mail: round 1 (due {place.at(place.slot)} UTC) is closed"
@@ -106,17 +129,6 @@ def test_labels_that_cannot_be_read_are_a_problem_in_status_until_they_can(place
     assert "problem: labels cannot be read: no file matches truth.csv" in gone.out
     assert "labels cannot be read" not in well.out
     assert "STALE" not in well.out
-
-
-def test_a_round_closes_by_its_labels_when_its_predictions_are_gone(place):
-    place.config(labeling=LATE)
-    place.predictions("truth.csv", is_travel="'perhaps'")
-    place.run("run-once")
-    place.predictions("truth.csv")
-    (place.folder / "predictions.parquet").unlink()
-
-    closed = f"mail: round 1 (due {place.at(place.slot)} UTC) is closed"
-    assert place.run("run-once").lines[0] == closed
 
 
 # Stores, an MLflow and folders that cannot be reached
@@ -134,32 +146,17 @@ def test_a_store_without_tables_is_told_by_db_check(storeless):
     assert (after.code, after.lines) == (0, [f"{store} holds this version's tables"])
 
 
-def test_check_reads_no_round_from_a_store_that_is_to_be_upgraded(bare):
-    bare.predictions()
-    bare.config()
-    bare.run("run-once")
-    bare.query("update monitor_schema_version set version_num = '0014'")
-    bare.query("update rounds set settings = '{}'")
+def test_check_reads_no_round_from_a_store_that_is_to_be_upgraded(closed):
+    closed.query("update monitor_schema_version set version_num = '0014'")
+    closed.query("update rounds set settings = '{}'")
 
-    done = bare.run("check")
+    done = closed.run("check")
 
     assert done.code == 78
     assert any(
         "schema 0014" in line and "run: pr-monitor db upgrade" in line for line in done.lines
     )
     assert not any("of mail" in line for line in done.lines)
-
-
-@pytest.mark.parametrize("words", [["run-once"], ["db", "upgrade"]])
-def test_a_store_that_does_not_answer(place, words):
-    place.config(store=("sqlite:///monitor.db", POSTGRES))
-
-    done = place.run(*words)
-
-    assert done.code == 75
-    [line] = done.lines
-    assert line.startswith(f"pr-monitor: the store {POSTGRES} cannot be used now: connection")
-    assert line.endswith("Nothing changed, or it is unknown whether it did; running again is safe")
 
 
 def test_a_restored_store_waits_for_an_mlflow_that_does_not_answer(place):
@@ -185,20 +182,6 @@ def test_a_folder_for_labels_that_cannot_be_written(place):
     assert f"mail: {sentence}" in ran.err.splitlines()
     assert ran.code == 65
     assert f"  problem: round 1 waits: {sentence}" in place.run("status").lines
-
-
-def test_an_export_to_where_nothing_can_be_written(asked):
-    done = asked.run("labels", "export", "--out", "config.yaml/labels/todo.csv")
-
-    sentence = "config.yaml/labels/todo.csv cannot be written: not a directory"
-    assert (done.code, done.lines) == (65, [f"pr-monitor: {sentence}"])
-
-
-def test_an_init_over_a_config_that_is_there(place):
-    done = place.run("init", "predictions.parquet")
-
-    sentence = "config.yaml is there already; move it away or name another with --config"
-    assert (done.code, done.lines) == (65, [f"pr-monitor: {sentence}"])
 
 
 def test_run_once_tells_every_obstacle_of_a_monitor_not_only_the_gravest(place):

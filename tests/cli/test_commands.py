@@ -127,14 +127,6 @@ def test_check_says_what_it_found(place):
     ]
 
 
-def test_check_says_once_that_the_newest_window_has_no_predictions_and_that_is_not_ok(place):
-    lines = place.run_at(place.now + timedelta(days=3), "check").lines
-
-    [said] = [line for line in lines if "source of mail" in line]
-    assert said.startswith("LOOK     source of mail: no predictions in the newest window, ")
-    assert said.endswith("is schedule.lag as long as they take to arrive?")
-
-
 def test_run_once_says_when_the_next_round_is_due_when_nothing_is(closed, mlflow_tables):
     shutil.copy(mlflow_tables, closed.folder / "mlflow.db")
     closed.config(mlflow="sqlite:///mlflow.db")  # so that nothing is left to do

@@ -81,13 +81,6 @@ def test_labels_in_a_column_give_an_estimate_with_a_warning_where_only_some_item
 
 
 @pytest.mark.usefixtures("uncosted")
-def test_labels_of_all_items_need_no_warning(bare):
-    bare.predictions(rows=400)
-
-    assert answer(bare)["labels"]["warnings"] == []
-
-
-@pytest.mark.usefixtures("uncosted")
 def test_labels_that_were_picked_by_their_score_are_called_so(bare):
     bare.predictions(rows=4000, is_travel=f"case when i % 90 > 60 then {USUAL} end")
 
@@ -95,26 +88,6 @@ def test_labels_that_were_picked_by_their_score_are_called_so(bare):
 
     assert warnings[-1].startswith("the passed items with a label have other scores than")
     assert warnings[-1].endswith("so they were not drawn at random")
-
-
-@pytest.mark.usefixtures("uncosted")
-def test_labels_of_flagged_items_alone_give_precision_alone(bare):
-    bare.predictions(rows=400, is_travel="case when i % 10 = 0 then i % 200 > 0 end")
-
-    shown = bare.run("init", "predictions.parquet").out
-
-    assert "(few labels decide this, about 2 negative among the flagged)" in shown
-    assert "recall      not estimable: none of the 360 passed items is labeled" in shown
-
-
-@pytest.mark.usefixtures("uncosted")
-def test_labels_that_are_no_yes_or_no_are_refused_by_their_value(bare):
-    bare.predictions(rows=400, is_travel="'spam'")
-
-    ended = bare.run("init", "predictions.parquet", "--label", "is_travel")
-
-    assert ended.code == 0
-    assert "PROBLEM: column 'is_travel' (--label) holds 'spam'" in ended.out
 
 
 @pytest.mark.usefixtures("uncosted")
@@ -127,43 +100,19 @@ def test_rows_that_cannot_be_used_are_counted_by_reason(bare):
     assert "score missing" in said["problem"]
 
 
-@pytest.mark.parametrize(("threshold", "missing"), [(2, "flagged"), (-1, "passed")])
-def test_a_file_of_one_class_is_asked_about_its_rule(bare, threshold, missing):
-    bare.predictions(rows=400)
-
-    shown = bare.run("init", "predictions.parquet", "--threshold", threshold).out
-
-    assert f"No item is {missing}: is this the rule in use (--threshold)?" in shown
-
-
-def test_one_row_gets_an_answer(bare):
-    bare.predictions(rows=1, days=0.001)
-
-    shown = bare.run("init", "predictions.parquet").out
-
-    assert shown.splitlines()[2].startswith("1 prediction from ")
-
-
 @pytest.mark.usefixtures("uncosted")
-def test_a_folder_is_read_as_the_files_in_it(bare):
+def test_a_folder_is_read_as_the_files_in_it_which_are_of_one_kind(bare):
     (bare.folder / "days" / "may").mkdir(parents=True)
     bare.predictions("days/may/a.parquet", rows=300)
     bare.predictions("days/may/b.parquet", rows=200, mail_id="'n' || i")
 
     said = answer(bare, name="days")
+    bare.predictions("days/may/c.csv")
+    refused = again(bare, name="days")
 
     assert said["rows"] == 500
-    assert "path: days/**/*.parquet" in (bare.folder / "config.yaml").read_text()
-
-
-def test_a_folder_of_files_of_two_kinds_is_refused(bare):
-    (bare.folder / "days").mkdir()
-    bare.predictions("days/a.parquet")
-    bare.predictions("days/b.csv")
-
-    ended = bare.run("init", "days")
-
-    assert (ended.code, "days holds files of several kinds" in ended.err) == (65, True)
+    assert said["labels"]["warnings"] == [], "all items have one"
+    assert (refused.code, "days holds files of several kinds" in refused.err) == (65, True)
 
 
 @pytest.mark.usefixtures("uncosted")
@@ -181,12 +130,35 @@ def test_blanks_around_the_names_of_a_header_are_parts_of_the_names(bare):
     assert said["answers"][0]["rows"] == 800
 
 
-def test_a_column_of_verdicts_is_named_as_what_would_save_labels(bare):
-    bare.predictions(rows=400, llm_verdict="case when i % 3 > 0 then 'yes' else 'no' end")
+ALONE = "case when i % 10 = 0 then i % 200 > 0 end"
+RULE = "is this the rule in use (--threshold)?"
 
-    shown = bare.run("init", "predictions.parquet").out
 
-    assert "Column 'llm_verdict' may hold such verdicts" in shown
+@pytest.mark.parametrize(
+    ("columns", "words", "said"),
+    [
+        ({"is_travel": ALONE}, (), "(few labels decide this, about 2 negative among the flagged)"),
+        ({"is_travel": ALONE}, (), "not estimable: none of the 360 passed items is labeled"),
+        ({"is_travel": "'spam'"}, ("--label", "is_travel"), "'is_travel' (--label) holds 'spam'"),
+        ({}, ("--threshold", 2), f"No item is flagged: {RULE}"),
+        ({}, ("--threshold", -1), f"No item is passed: {RULE}"),
+        ({"rows": 1, "days": 0.001}, (), "\n1 prediction from "),
+        (
+            {"llm_verdict": "case when i % 3 > 0 then 'yes' else 'no' end"},
+            (),
+            "Column 'llm_verdict' may hold such verdicts",
+        ),
+    ],
+)
+def test_what_is_odd_about_labels_or_classes_and_what_would_save_labels_is_said(
+    bare, columns, words, said
+):
+    bare.predictions(**{"rows": 400} | columns)
+
+    ended = bare.run("init", "predictions.parquet", *words)
+
+    assert ended.code == 0
+    assert said in ended.out
 
 
 @pytest.mark.usefixtures("uncosted")

@@ -5,12 +5,12 @@ import pytest
 SCHEDULE = "    schedule:"
 
 
-def with_judge(place, judge, show=None, **columns):
+def with_judge(place, judge, **columns):
     place.predictions(**columns)
-    changes = {"judge": (SCHEDULE, f"    judge: {judge}\n{SCHEDULE}")}
-    place.config(**changes, **({} if show is None else {"show": show}))
+    place.config(judge=(SCHEDULE, f"    judge: {judge}\n{SCHEDULE}"))
 
 
+ASSUMED = ("--precision", 0.79, "--recall", 0.67, "--flagged-rate", 0.044)
 VERDICT = "case when score > 0.4 then 'yes' when score > 0.05 then 'no' end"
 
 
@@ -32,7 +32,7 @@ def test_show_has_the_judge_of_a_round_and_check_its_verdicts(bare):
     assert all(row["size"] for row in planned)  # nothing flagged is without a verdict
 
 
-def test_check_refuses_a_judge_without_any_verdict(bare):
+def test_check_refuses_a_judge_whose_column_is_missing(bare):
     with_judge(bare, '{column: verdikt, positive: "yes"}', verdict=VERDICT)
 
     checked = bare.run("check")
@@ -42,14 +42,12 @@ def test_check_refuses_a_judge_without_any_verdict(bare):
 
 
 def test_plan_tells_what_an_assumed_judge_would_save(bare):
-    values = ("--precision", 0.79, "--recall", 0.67, "--flagged-rate", 0.044)
-
-    plain = bare.as_json("plan", *values)
+    plain = bare.as_json("plan", *ASSUMED)
     rates = ("--judge-tpr", 0.8, "--judge-fpr", 0.02)
-    told = bare.run("plan", *values, *rates)
-    page = bare.as_json("plan", *values, *rates)
-    useless = bare.as_json("plan", *values, "--judge-tpr", 0.3, "--judge-fpr", 0.3)
-    half = bare.run("plan", *values, "--judge-tpr", 0.8)
+    told = bare.run("plan", *ASSUMED, *rates)
+    page = bare.as_json("plan", *ASSUMED, *rates)
+    useless = bare.as_json("plan", *ASSUMED, "--judge-tpr", 0.3, "--judge-fpr", 0.3)
+    half = bare.run("plan", *ASSUMED, "--judge-tpr", 0.8)
 
     assert plain["judged"] is None
     assert page["labels"] == plain["labels"]
@@ -66,7 +64,6 @@ def pilot(rows):
 
 
 def test_plan_reads_the_rates_of_a_judge_from_a_pilot_by_predicted_class(bare):
-    values = ("--precision", 0.79, "--recall", 0.67, "--flagged-rate", 0.044)
     (bare.folder / "pilot.csv").write_text(
         pilot(
             [
@@ -76,9 +73,9 @@ def test_plan_reads_the_rates_of_a_judge_from_a_pilot_by_predicted_class(bare):
         )
     )
 
-    told = bare.run("plan", *values, "--judge-pilot", "pilot.csv")
-    page = bare.as_json("plan", *values, "--judge-pilot", "pilot.csv")
-    same = bare.as_json("plan", *values, "--judge-tpr", 0.8, "--judge-fpr", 0.02)
+    told = bare.run("plan", *ASSUMED, "--judge-pilot", "pilot.csv")
+    page = bare.as_json("plan", *ASSUMED, "--judge-pilot", "pilot.csv")
+    same = bare.as_json("plan", *ASSUMED, "--judge-tpr", 0.8, "--judge-fpr", 0.02)
 
     assert page["judged"]["tpr"] == {
         "flagged": pytest.approx(95.5 / 101),
@@ -105,10 +102,9 @@ def test_plan_reads_the_rates_of_a_judge_from_a_pilot_by_predicted_class(bare):
     ids=["no label", "empty", "rates too"],
 )
 def test_a_pilot_that_cannot_be_used_is_refused_with_the_reason(bare, text, options, said):
-    values = ("--precision", 0.79, "--recall", 0.67, "--flagged-rate", 0.044)
     (bare.folder / "pilot.csv").write_text(text)
 
-    refused = bare.run("plan", *values, *options, "--judge-pilot", "pilot.csv")
+    refused = bare.run("plan", *ASSUMED, *options, "--judge-pilot", "pilot.csv")
 
     assert refused.code == 65
     assert said in " ".join(refused.err.split())

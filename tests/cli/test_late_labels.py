@@ -101,6 +101,8 @@ def test_a_closed_round_allows_for_labels_that_are_still_to_come_until_they_are_
     for metric, row in own_rows(early).items():
         assert row["low"] < TRUTH[metric] < row["high"]
         assert row["high"] - row["low"] > 0.02
+    refused = place.run("threshold", "--precision", "0.5")
+    assert (refused.code, "are still to come; take an earlier round" in refused.err) == (65, True)
     pooled = [row["reason"] for row in early["estimates"] if row["basis"] == "pooled"]
     assert all("labeling.matures is too short" in reason for reason in pooled)
     assert "provisional, 6" in status
@@ -121,23 +123,6 @@ def test_labels_still_to_come_are_no_change_and_an_alert_has_numbers_of_the_roun
     page = (bare.folder / "last.html").read_text()
     assert re.search(r"Precision is 0.\d\d .* in this round alone, below its limit 0.99: ", page)
     assert page.count('<p class="faint">this round alone</p>') == len(TRUTH)
-
-
-@pytest.mark.slow
-def test_limits_and_thresholds_are_proposed_once_the_labels_of_the_newest_round_are_there(bare):
-    labels_after(bare, late_days=9, matures="4d", limits=WHOLE)
-    bare.backfill(days=12)
-
-    early = bare.run("status").out
-    refused = bare.run("threshold", "--precision", "0.5")
-    unread = bare.run_at(bare.now + timedelta(days=20), "status").out
-    labels_after(bare, late_days=9, matures="4d", later=20, limits=WHOLE)
-    bare.run_at(bare.now + timedelta(days=20), "run-once")
-    later = bare.run_at(bare.now + timedelta(days=20), "status").out
-
-    assert "proposed limits" not in early + unread
-    assert (refused.code, "are still to come; take an earlier round" in refused.err) == (65, True)
-    assert "proposed limits" in later
 
 
 @pytest.mark.parametrize("comes", [True, False])

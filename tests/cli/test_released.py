@@ -110,12 +110,9 @@ def test_a_share_that_contradicts_the_probability_is_a_concern_of_check_and_of_t
 
 
 def test_too_few_released_items_say_so(bare):
-    bare.predictions(
-        let_through=f"case when {FLAGGED} then (i % 40 = 0)::int end", is_travel="(i % 20 = 1)::int"
-    )
-    bare.config(NEGATIVE, mark=MARK, probability=declared(0.25))
+    few = {"let_through": f"case when {FLAGGED} then (i % 40 = 0)::int end"}
 
-    checked = bare.run("check")
+    checked = bare.checked(NEGATIVE, columns=few, mark=MARK, probability=declared(0.25))
 
     assert "of 20 flagged items 5 were let through" in checked.out
 
@@ -125,16 +122,14 @@ def test_too_few_released_items_say_so(bare):
     [
         ({"let_through": f"case when {FLAGGED} then 'maybe' end"}, "released neither 1 nor 0"),
         ({"likely": "case when i % 20 = 0 then 1.5 else 0.5 end"}, "not in (0, 1]"),
-        ({"likely": "case when i % 20 = 0 then 0 else 0.5 end"}, "not in (0, 1]"),
     ],
 )
 def test_flagged_rows_whose_release_cannot_be_read_are_bad_rows_with_the_reason(
     bare, columns, reason
 ):
-    bare.predictions(**{"let_through": LET_THROUGH, "likely": LIKELY} | columns)
-    bare.config(NEGATIVE, mark=MARK, probability=declared("likely"))
+    columns = {"let_through": LET_THROUGH, "likely": LIKELY} | columns
 
-    checked = bare.run("check")
+    checked = bare.checked(NEGATIVE, columns=columns, mark=MARK, probability=declared("likely"))
 
     assert "PROBLEM" in checked.out
     assert reason in checked.out

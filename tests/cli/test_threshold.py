@@ -35,15 +35,6 @@ def test_a_lower_precision_allows_a_lower_threshold_that_flags_more(labeled):
     assert high["proposed"]["precision"] > 0.8
 
 
-def test_the_answer_is_written_with_both_intervals_and_what_it_changes(labeled):
-    shown = labeled.run("threshold", "--precision", 0.55)
-
-    assert shown.lines[0].startswith("mail, round ")
-    assert any(line.startswith("propose 0.") and "more flagged" in line for line in shown.lines)
-    [row] = [line for line in shown.lines if "proposed" in line and "[" in line]
-    assert row.count("[") == 2
-
-
 @pytest.mark.parametrize("goal", [("--precision", 0.55), ("--precision", 0.8), ("--recall", 0.85)])
 def test_the_proposed_threshold_is_the_last_whose_p_is_at_most_the_allowed_one(labeled, goal):
     found = labeled.as_json("threshold", *goal)
@@ -64,11 +55,17 @@ def test_the_proposed_threshold_is_the_last_whose_p_is_at_most_the_allowed_one(l
         (("--cost-fp", 1, "--cost-fn", 20), "all thresholds share 0.05 equally"),
     ],
 )
-def test_the_order_of_testing_is_explained_under_the_curve(labeled, goal, words):
-    shown = labeled.run("threshold", *goal).out
+def test_the_answer_has_both_intervals_and_the_order_of_testing_under_the_curve(
+    labeled, goal, words
+):
+    shown = labeled.run("threshold", *goal)
 
-    assert "p: probability of labels this good where the threshold" in shown
-    assert words in shown
+    assert shown.lines[0].startswith("mail, round ")
+    assert any(line.startswith("propose 0.") and "more flagged" in line for line in shown.lines)
+    [row] = [line for line in shown.lines if "proposed" in line and "[" in line]
+    assert row.count("[") == 2
+    assert "p: probability of labels this good where the threshold" in shown.out
+    assert words in shown.out
 
 
 def test_recall_costs_and_capacity_are_goals_too(labeled):
@@ -85,18 +82,12 @@ def test_recall_costs_and_capacity_are_goals_too(labeled):
 
 def test_what_labels_cannot_show_keeps_the_present_threshold(labeled):
     nothing = labeled.as_json("threshold", "--precision", 0.999)
+    in_use = labeled.run("threshold", "--capacity", nothing["current"]["flagged"] + 1)
 
     assert (nothing["keep"], nothing["proposed"]) == (True, None)
     assert "keep 0.5: these labels" in labeled.run("threshold", "--precision", 0.999).out
     assert "keep 0.5: no threshold is tested" in labeled.run("threshold", "--capacity", 0.01).out
-
-
-def test_the_threshold_in_use_may_be_the_one_that_is_looked_for(labeled):
-    flagged = labeled.as_json("threshold", "--precision", 0.8)["current"]["flagged"]
-
-    said = labeled.run("threshold", "--capacity", flagged + 1).out
-
-    assert "keep 0.5: it is that threshold already" in said
+    assert "keep 0.5: it is that threshold already" in in_use.out
 
 
 def test_rounds_of_one_history_are_pooled_and_no_more_than_there_are(labeled):
@@ -233,14 +224,14 @@ def test_swapped_classes_are_warned_about(labels):
     assert "WARNING: " in labels.run("threshold", *BY_CLASS, "--precision", 0.8).out
 
 
-def test_a_class_with_a_single_label_is_refused(labels):
-    frame = pd.read_csv("labels.csv")
-    frame.head(1001).to_csv("labels.csv", index=False)
+@pytest.mark.parametrize(
+    ("few", "said"),
+    [
+        (lambda frame: frame.head(1001), "a single label"),
+        (lambda frame: frame.assign(label=[1] * 5 + [0] * 1995), "5 positive"),
+    ],
+)
+def test_of_few_labels_of_a_class_or_kind_none_is_proposed(labels, few, said):
+    few(pd.read_csv("labels.csv")).to_csv("labels.csv", index=False)
 
-    assert "a single label" in labels.run("threshold", *BY_CLASS, "--recall", 0.5).err
-
-
-def test_of_few_labels_of_a_kind_none_is_proposed(labels):
-    pd.read_csv("labels.csv").assign(label=[1] * 5 + [0] * 1995).to_csv("labels.csv", index=False)
-
-    assert "5 positive" in labels.run("threshold", *BY_CLASS, "--recall", 0.8).err
+    assert said in labels.run("threshold", *BY_CLASS, "--recall", 0.8).err

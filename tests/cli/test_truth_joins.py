@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+import pytest
+
 from tests.cli.workplace import COLUMN
 
 FLAGGED_ALONE = "case when i % 10 = 0 then (i % 50 > 0)::int end"
@@ -80,70 +82,50 @@ def test_a_window_that_lost_a_segment_says_so_in_check_and_status(bare):
 
 def test_check_warns_of_a_truth_whose_load_broke_off_in_the_last_window(bare):
     cut = "case when i < 200 or i % 5 = 0 then (i % 3 = 0)::int end"
-    bare.predictions(rows=400, days=2, is_travel=cut)
-    bare.config()
 
-    said = bare.run("check").out
+    said = bare.checked(columns={"rows": 400, "days": 2, "is_travel": cut}).out
 
     assert "passed items from" in said
     assert "have one in the window before; are all rows there?" in said
 
 
 def test_check_and_plan_say_how_many_labels_of_a_column_people_check(bare):
-    bare.predictions()
     checked = COLUMN.replace("{", "{checks: 9, ", 1)
-    bare.config(f"{{flagged: {checked}, passed: {{kind: files}}}}")
 
-    found = bare.run("check").out
+    found = bare.checked(f"{{flagged: {checked}, passed: {{kind: files}}}}").out
 
     assert "all flagged items are counted; people check 9 of its items a round" in found
     assert "People check 9 labels of columns besides." in bare.run("plan").out
 
 
-def looks(bare):
-    """Return what needs a look, but that the made log has a round share of flagged items."""
-    lines = bare.run("check").lines
-    return [line for line in lines if line.startswith("LOOK") and "kept_with" not in line]
+OF_FLAGGED = "case when i % 10 = 0 then 0.5 + (i % 70) / 200 else (i % 90) / 200 end"
+TURNED = "1 - case when i % 10 = 0 then 0.55 + (i % 70) / 200 else (i % 90) / 200 end"
+LESS_OFTEN = "so flagged items are positive less often"
 
 
-def test_labels_of_the_other_class_need_a_look(bare):
-    bare.predictions(
-        rows=4000, is_travel="case when i % 10 = 0 then i % 50 = 0 else i % 20 > 1 end::int"
-    )
-    bare.config()
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        (
+            {"is_travel": "case when i % 10 = 0 then i % 50 = 0 else i % 20 > 1 end::int"},
+            ["flagged items (20 %) and", LESS_OFTEN],
+        ),
+        ({"score": TURNED}, ["900 of 1,000 predictions are flagged (90 %)", LESS_OFTEN]),
+        (
+            {
+                "rows": 8000,
+                "score": OF_FLAGGED,
+                "is_travel": "case when i % 10 = 0 then i % 20 = 0 else i % 90 < 30 end::int",
+            },
+            ["positives have lower scores than negatives"],
+        ),
+        ({}, []),
+    ],
+)
+def test_labels_and_scores_of_the_other_class_need_a_look(bare, columns, words):
+    checked = bare.checked(columns={"rows": 4000} | columns)
 
-    [said] = looks(bare)
-
-    assert "flagged items (20 %) and" in said
-    assert "so flagged items are positive less often" in said
-
-
-def test_scores_of_the_other_class_need_a_look(bare):
-    score = "1 - case when i % 10 = 0 then 0.55 + (i % 70) / 200 else (i % 90) / 200 end"
-    bare.predictions(rows=4000, score=score)
-    bare.config()
-
-    said = looks(bare)
-
-    assert any("900 of 1,000 predictions are flagged (90 %)" in line for line in said), said
-    assert any("so flagged items are positive less often" in line for line in said), said
-
-
-def test_an_inverted_order_of_scores_needs_a_look_where_classes_do_not_show_it(bare):
-    bare.predictions(
-        rows=8000,
-        score="case when i % 10 = 0 then 0.5 + (i % 70) / 200 else (i % 90) / 200 end",
-        is_travel="case when i % 10 = 0 then i % 20 = 0 else i % 90 < 30 end::int",
-    )
-    bare.config()
-
-    said = looks(bare)
-
-    assert any("positives have lower scores than negatives" in line for line in said), said
-
-
-def test_labels_and_scores_in_order_need_no_look(bare):
-    bare.predictions(rows=4000)
-    bare.config()
-
-    assert not looks(bare)
+    # The made log has a round share of flagged items, of which check asks too.
+    looks = [line for line in checked.lines if line.startswith("LOOK") and "kept_with" not in line]
+    assert [word for word in words if not any(word in line for line in looks)] == [], looks
+    assert bool(looks) == bool(words)

@@ -6,15 +6,11 @@ import sys
 from contextlib import closing
 from dataclasses import replace
 from io import StringIO
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import typer
 from rich.console import Console
 
-from monitor.cli.commands import labeling
 from monitor.demo.digits import Camera, DigitScenario, write_pictures
 from monitor.demo.labeling_week import LabelingWeek, story
 from monitor.domain.model import Answer
@@ -124,18 +120,6 @@ def test_what_is_said_of_it_has_both_weeks_the_truth_and_the_way_it_moved(answer
     assert text[4].endswith(f"{answered.truth.recall:.2f}")
     assert any(line.startswith("Recall moved") or "did not move" in line for line in text)
     assert max(map(len, text)) <= 100
-
-
-def test_a_demo_that_is_stopped_prints_nothing_among_its_json(monkeypatch, capsys):
-    database = SimpleNamespace(close=lambda: None)
-    week = SimpleNamespace(application=SimpleNamespace(database=database))
-    monkeypatch.setattr("monitor.demo.labeling_week.LabelingWeek", lambda *_: week)
-    monkeypatch.setattr(labeling, "_labeled", lambda *_, **__: None)
-
-    with pytest.raises(typer.Exit):
-        labeling.label_demo(Path("demo"), port=1, no_browser=True, json=True)
-
-    assert capsys.readouterr().out == ""
 
 
 DEMO = """

@@ -80,11 +80,8 @@ def test_retry_revives_what_is_named(filled, which):
 
     assert revived == ([before[0]["id"]] if which == "id" else [each["id"] for each in before])
     [first, *_] = listed(filled)
-    assert (first["status"], first["tries"], first["next_try"] <= utc_now().isoformat()) == (
-        "waiting",
-        0,
-        True,
-    )
+    assert (first["status"], first["tries"]) == ("waiting", 0)
+    assert first["next_try"] <= utc_now().isoformat()
 
 
 def test_what_is_given_up_lets_the_next_be_first(filled):
@@ -92,8 +89,8 @@ def test_what_is_given_up_lets_the_next_be_first(filled):
 
     done = filled.run("effects", "drop", before[0]["id"], "--reason", "nobody needs it")
 
-    assert done.out == "1 effect given up: nobody needs it\n"
     [first, *_] = listed(filled)
+    assert done.out == "1 effect given up: nobody needs it\n"
     assert (first["id"], first["first"]) == (before[1]["id"], True)
 
 

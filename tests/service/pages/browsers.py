@@ -61,16 +61,13 @@ def program(name):
 
 
 @contextmanager
-def chromium(*, javascript=True, flags=()):
+def chromium():
     """A browser with a profile of its own."""
     options = Options()
     options.binary_location = program("chromium")
-    for flag in (*FLAGS, *flags):
+    for flag in FLAGS:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    if not javascript:
-        blocked = {"profile.managed_default_content_settings.javascript": 2}
-        options.add_experimental_option("prefs", blocked)
     with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as profile:
         options.add_argument(f"--user-data-dir={profile}")
         driver = webdriver.Chrome(options=options, service=Service(program("chromedriver")))

@@ -181,23 +181,6 @@ def test_a_round_is_labeled_by_keyboard_with_undos_a_reload_and_answers_that_do_
     assert complaints == []
 
 
-def normal(browser):
-    """The item on the screen as its HTML, without the line breaks between elements."""
-    script = """
-        const shown = document.querySelector("#item > :not([hidden])");
-        const copy = shown.cloneNode(true);
-        const walker = document.createTreeWalker(copy, NodeFilter.SHOW_TEXT);
-        const gaps = [];
-        while (walker.nextNode()) {
-          const at = walker.currentNode;
-          if (!at.parentElement.closest(".text, h2, summary")) gaps.push(at);
-        }
-        gaps.forEach((gap) => gap.remove());
-        return copy.innerHTML;
-    """
-    return browser.driver.execute_script(script)
-
-
 def test_keys_can_be_switched_off_and_stay_so(visits, browser):
     visits.enter(browser, "bob")
     browser.until(browser.is_ready)
@@ -303,24 +286,6 @@ def tap(browser, element):
     chain.w3c_actions.devices = [finger]
     chain.w3c_actions.pointer_action.move_to(element).pointer_down().pointer_up()
     chain.w3c_actions.perform()
-
-
-def test_the_page_is_a_plain_form_where_scripts_are_off(visits):
-    given: list[tuple[str | None, str | None]] = []
-    with chromium(javascript=False) as browser:
-        visits.enter(browser, "joe")
-        assert not browser.is_ready()
-        for value in ("0", "1", "0"):
-            before = browser.task
-            browser.in_view(f"#answers button[value='{value}']").click()
-            browser.until(lambda before=before: browser.task != before)
-            given.append((before, value))
-        browser.in_view("#undo button").click()
-        browser.until(lambda: browser.task == before)
-        browser.in_view("#answers button[value='cannot tell']").click()
-        browser.until(lambda: browser.task != before)
-
-    assert visits.said("joe") == [*given, (before, None), (before, "cannot tell")]
 
 
 def test_a_server_killed_in_the_middle_loses_nothing_and_doubles_nothing(shop, browser):

@@ -9,7 +9,7 @@ from monitor.domain.shown import no_picture, picture
 from tests.pictures import png
 from tests.service.pages.browsers import ENTER, ESCAPE, chromium, listening
 from tests.service.pages.hostile import HOSTILE, OUT
-from tests.service.pages.test_browser import normal, said, shop_of, show
+from tests.service.pages.test_browser import said, shop_of, show
 
 pytestmark = pytest.mark.server
 
@@ -53,6 +53,23 @@ def in_the_frame(browser):
 
 def on_screen(browser, selector):
     return browser.all(f"#item > :not([hidden]) {selector}")
+
+
+def normal(browser):
+    """The item on the screen as its HTML, without the line breaks between elements."""
+    script = """
+        const shown = document.querySelector("#item > :not([hidden])");
+        const copy = shown.cloneNode(true);
+        const walker = document.createTreeWalker(copy, NodeFilter.SHOW_TEXT);
+        const gaps = [];
+        while (walker.nextNode()) {
+          const at = walker.currentNode;
+          if (!at.parentElement.closest(".text, h2, summary")) gaps.push(at);
+        }
+        gaps.forEach((gap) => gap.remove());
+        return copy.innerHTML;
+    """
+    return browser.driver.execute_script(script)
 
 
 def is_drawn(browser):

@@ -30,16 +30,6 @@ def test_a_round_is_labeled_by_plain_forms_and_closes_and_who_answered_is_thanke
     assert "answers into the estimates" not in bob.page.text
 
 
-def test_a_round_that_was_collected_meanwhile_loses_an_answer_that_is_taken_back(place, ada):
-    first = ada.task
-    ada.answer("1")
-    place.scene.run()
-    ada.post("/label/undo")
-    place.scene.run()
-
-    assert place.labels() == {f"{first}/ada": None}
-
-
 def test_an_item_that_was_opened_and_not_answered_comes_back(place, ada):
     first = ada.task
 

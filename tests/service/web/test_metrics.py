@@ -112,20 +112,17 @@ def test_what_waits_is_told_per_sink(database):
     assert (waiting, dead, age) == (2, 1, 300)
 
 
-def test_a_monitor_without_a_round_and_one_that_left_the_config_are_told_apart(database):
+def test_a_new_monitor_has_no_rounds_and_neither_a_removed_one_nor_what_is_unknown_is_told(
+    database,
+):
     scene = Scene(database, settings())
     add_round(database, monitor="gone")
 
     text = told(scene, monitors=("new",), own=Own())
 
+    names = {name for name, *_ in samples(text)}
     assert value(text, "rounds", monitor="new", state="closed") == 0
     assert "gone" not in text
-
-
-def test_what_the_process_does_not_know_is_left_out(database):
-    text = told(Scene(database, settings()), own=Own())
-
-    names = {name for name, *_ in samples(text)}
     assert "pr_monitor_build_info" in names
     assert not {name for name in names if "config" in name or "success" in name}
 
