@@ -199,8 +199,9 @@ def _mariadb_in(folder):
     setup = mariadb_program("mariadb-install-db")
     user = f"--user={pwd.getpwuid(os.geteuid()).pw_name}"
     data = f"--datadir={folder / 'data'}"
+    temporary = f"--tmpdir={folder}"  # two servers that begin at once would share names in /tmp
     rules = ["--force", "--auth-root-authentication-method=normal"]  # also where no name resolves
-    words = [setup, "--no-defaults", user, data, *rules]
+    words = [setup, "--no-defaults", user, data, temporary, *rules]
     done = subprocess.run(words, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     port = free_port()
@@ -208,7 +209,7 @@ def _mariadb_in(folder):
     options += ["--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=64M"]
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(
-            [server, "--no-defaults", user, data, *options], stdout=log, stderr=log
+            [server, "--no-defaults", user, data, temporary, *options], stdout=log, stderr=log
         )
     try:
         url = f"mariadb+pymysql://root@127.0.0.1:{port}/test"

@@ -8,6 +8,7 @@ import pytest
 from monitor.config.load import load_config
 from monitor.domain.settings import ReferenceMatrix
 from tests.cli.workplace import PEOPLE, Workplace
+from tests.coarse import coarsely  # noqa: F401  a fixture
 from tests.pages import blocks, page
 from tests.workers import python
 

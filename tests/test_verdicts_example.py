@@ -10,7 +10,6 @@ import duckdb
 import pandas as pd
 import pytest
 
-from monitor.config.load import load_config
 from tests.servers import LocalServer, QuietHandler
 
 EXAMPLE = Path(__file__).parents[1] / "examples/verdicts_of_an_llm.py"
@@ -23,19 +22,6 @@ SUBJECTS = [
     "busy",
     "much too long",
 ]
-CONFIG = """\
-store: sqlite:///store.db
-mlflow: {tracking_uri: sqlite:///mlflow.db}
-monitors:
-  - name: spam
-    source:
-      path: judged.parquet
-      columns: {id: id, time: at, score: score, show: [subject]}
-      threshold: 0.5
-    schedule: {cron: "0 6 * * mon"}
-    judge: {column: verdict, positive: "yes", negative: "no"}
-    labeling: {kind: files, folder: labels}
-"""
 
 
 @contextmanager
@@ -105,14 +91,3 @@ def test_each_row_gets_its_verdict_and_a_second_run_asks_about_the_others_only(t
     assert second == "asked about 2 rows: 0 yes, 0 no, 2 without a verdict\n"
     assert (before, len(asked)) == (8, 10)  # one was asked twice, since the endpoint was busy
     assert "Is this spam? it's a {prize}" in asked
-
-
-def test_a_monitor_reads_the_column_as_its_judge(tmp_path):
-    with endpoint() as (url, _):
-        fill(tmp_path, url, "predictions.parquet", "judged.parquet")
-    (tmp_path / "config.yaml").write_text(CONFIG)
-
-    judge = load_config(tmp_path / "config.yaml").monitors[0].judge
-
-    assert judge is not None
-    assert judge.column in duckdb.read_parquet(str(tmp_path / "judged.parquet")).columns

@@ -171,10 +171,6 @@ BAD = {
     "ends the import": ("raise RuntimeError('no licence')", "RuntimeError: no licence"),
     "ends the process": ("raise SystemExit('usage: acme')", "SystemExit: usage: acme"),
     "no adapter": ("ADAPTER = dict", "it is of type type, expected an Adapter"),
-    "an adapter of the other port": (
-        "from monitor.plugins.label_studio.adapter import ADAPTER",
-        "its settings do not derive from SourceSettings",
-    ),
     "settings of another family": (
         "from monitor.domain.adapters import Adapter\nADAPTER = Adapter(dict, dict)",
         "its settings do not derive from SourceSettings",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitor.domain.errors import LabelsRefused, SourceRefused
+from monitor.domain.errors import SourceRefused
 from monitor.domain.model import Answer, Task
 from monitor.labeling.column import ColumnSettings
 from monitor.sources.duckdb import DuckdbSource
@@ -86,14 +86,3 @@ def test_a_nul_and_its_picture_are_the_same_id_wherever_it_is_looked_for(tmp_pat
 
     assert shown == {r"a\x00b": {"text": "seen"}}
     assert event.answer is Answer.POSITIVE
-
-
-def test_a_truth_column_that_is_renamed_is_said_and_takes_no_answer_back(tmp_path):
-    with_ids(tmp_path / "t.parquet", "varchar", ["007"], ("truth integer", "? + 1"))
-    asked = {"path": "t.parquet", "id": "mail_id", "value": "truth", "matures": "5d"}
-    labeler = labeler_of_files(ColumnSettings.model_validate(asked), tmp_path)
-    cursor = labeler.collect({"k": Task("k", "007")}, None).cursor
-    with_ids(tmp_path / "t.parquet", "varchar", ["007"], ("truth_now integer", "? + 1"))
-
-    with pytest.raises(LabelsRefused, match=r"no column 'truth'.*did you mean 'truth_now'"):
-        labeler.collect({"k": Task("k", "007")}, cursor)

@@ -34,14 +34,14 @@ def test_a_missing_column_is_named_with_those_there_are_and_the_closest(tmp_path
 
 
 def test_the_closest_of_many_columns_is_named_though_it_is_not_among_the_first(tmp_path):
-    names = [*(f"f{place}" for place in range(999)), "mail_ident"]
-    write_csv(tmp_path / "p.csv", [range(1_000)], names)
+    names = [*(f"f{place}" for place in range(99)), "mail_ident"]
+    write_csv(tmp_path / "p.csv", [range(100)], names)
     columns = {**COLUMNS, "show": []}
     source = DuckdbSource(settings_with(path="p.csv", columns=columns), tmp_path)
 
     said = refused(source)
 
-    assert said.startswith("p.csv has no column 'mail_id' (columns.id); the first of its 1,000 ")
+    assert said.startswith("p.csv has no column 'mail_id' (columns.id); the first of its 100 ")
     assert said.endswith("f19; did you mean 'mail_ident'?")
 
 
@@ -98,18 +98,6 @@ def test_some_scores_that_are_no_numbers_are_counted(tmp_path):
     frame = csv_source(tmp_path, rows).scan(WEEK, TWO, 5, "s")
 
     assert dict(frame.bad_rows) == {"score not a number": 1, "score infinite": 1}
-
-
-def test_a_file_that_is_not_what_its_suffix_says_is_refused_without_a_traceback_of_duckdb(tmp_path):
-    (tmp_path / "p.parquet").write_text("not parquet at all, but long enough to be looked at")
-    source = DuckdbSource(settings_with(), tmp_path)
-
-    with pytest.raises(
-        SourceRefused, match=r"p\.parquet cannot be read: .* valid parquet file"
-    ) as e:
-        source.scan(WEEK, TWO, 5, "s")
-
-    assert isinstance(e.value.__cause__, duckdb.Error)
 
 
 @pytest.mark.parametrize(

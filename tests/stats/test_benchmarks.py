@@ -6,9 +6,8 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from benchmarks import ppi, rare
+from benchmarks import ppi
 from benchmarks.cell_rounds import cut_into_cells, judged
-from benchmarks.challenger import SETTINGS, chances, design_of, differences, window
 from benchmarks.coverage_grid import (
     NAMED,
     Setting,
@@ -66,13 +65,6 @@ def test_ends_misses_and_points_are_those_of_the_monitors_estimate(design):
             {"by": "cells", "grid": "first", "settings": 3, "replicates": 16},
             "precision: never under 0.93 where        10\\+ are expected",
         ),
-        pytest.param(
-            "assurance",
-            {"ROUNDS": 2},
-            {"histories": 1, "cases": ("Phi3 good",)},
-            r"Phi3 good, seen; needed by the true rates(.|\n)* mean(.|\n)* mean",
-            marks=pytest.mark.slow,
-        ),
     ],
 )
 def test_a_benchmark_of_a_tiny_size_says_what_it_found(
@@ -85,26 +77,6 @@ def test_a_benchmark_of_a_tiny_size_says_what_it_found(
     module.main(**asked)
 
     assert re.search(words, capsys.readouterr().out)
-
-
-@pytest.mark.parametrize("way", ["oasis", "even"])
-def test_samples_of_rare_positives_have_the_precision_and_the_recall_of_their_pool(
-    way, monkeypatch
-):
-    monkeypatch.setattr(rare, "ITEMS", 20_000)
-    pool = rare.pool_of(100, 1.5)
-    truth = [float(pool.is_positive[pool.is_flagged].mean()),
-             float(pool.is_flagged[pool.is_positive].mean())]  # fmt: skip
-
-    if way == "oasis":
-        few, many = rare.oasis(pool, 30, 0.5, (40, 250), 40)
-    else:
-        few, many = (rare.even(pool, labels, 40) for labels in (40, 250))
-
-    assert many.point.mean(axis=0) == pytest.approx(truth, abs=0.03)
-    for i in (0, 1):
-        assert many.figures(i, truth[i])[0] < few.figures(i, truth[i])[0]
-        assert many.figures(i, truth[i])[2] > 0.75
 
 
 def test_the_ppi_mean_of_strata_is_that_of_their_items():
@@ -125,17 +97,6 @@ def test_the_ppi_mean_of_strata_is_that_of_their_items():
         [difference.var(ddof=1) / len(known) + power**2 * others.var(ddof=1) / len(others)],
         rel=1e-3,
     )
-
-
-def test_the_second_grid_has_other_cells_whose_truth_is_what_was_asked_for():
-    cells = second_cells(12)
-
-    assert len({cell.setting for cell in cells}) == 12
-    assert not {cell.setting for cell in cells} & {*NAMED, *grid()}
-    for cell in cells:
-        precision, recall = cell.design.truths
-        assert precision == pytest.approx(cell.setting.precision, abs=0.01)
-        assert recall == pytest.approx(cell.setting.recall, abs=0.01)
 
 
 @pytest.mark.parametrize("setting", [NAMED[12], NAMED[18], *grid(6)])
@@ -171,20 +132,3 @@ def test_those_of_score_cells_are_those_of_the_monitors_estimate_too(times):
             assert row.interval is not None
             assert found.below[place, index] == (truth < row.interval.low)
             assert found.above[place, index] == (truth > row.interval.high)
-
-
-@pytest.mark.parametrize("challenger", ["close", "better", "other"])
-def test_a_simulated_challenger_is_the_one_of_its_name(challenger):
-    design, rng = design_of(SETTINGS[0]), np.random.default_rng(2)
-    chance = chances(design, challenger)
-
-    round_, items = window(design, chance, 0, rng)
-
-    labeled = np.bincount(round_.stratum, minlength=len(design.size))
-    assert (labeled == design.plans[0]).all()
-    assert (items.sum(axis=1) == round_.size).all()
-    assert (items[:, [1, 3]].sum(axis=1) == round_.other_flagged).all()
-    precision, recall = differences(design, [items])
-    signs = {"close": (0, 0.03), "better": (0.02, 0.2), "other": (-0.1, 0.1)}[challenger]
-    assert signs[0] <= recall <= signs[1]
-    assert -0.15 <= precision <= 0.15

@@ -53,23 +53,6 @@ def test_the_variance_that_plans_rest_on_is_that_of_samplics_to_ten_digits(name)
     assert foretold == pytest.approx(error, rel=1e-10)
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("metric", [0, 1], ids=["precision", "recall"])
-def test_the_survey_ratio_of_the_coverage_benchmark_is_that_of_samplics_to_ten_digits(metric):
-    pytest.importorskip("statsmodels", reason="the benchmark needs it")
-    from benchmarks.fast_rounds import Design  # noqa: PLC0415
-    from benchmarks.other_methods import OTHERS  # noqa: PLC0415
-
-    design = Design(SIZE, LABELED, 2, rate=POSITIVE / LABELED)
-    *_, low, high = ratio_of_samplics(metric == 1)
-    [method] = [m for name, (of, m) in OTHERS.items() if of == metric and "survey" in name]
-
-    ends = method(design, POSITIVE[np.newaxis])
-
-    assert ends is not None
-    assert ends[:, 0] == pytest.approx([low, high], rel=1e-10)
-
-
 @pytest.mark.parametrize("positive", [0, 1, 7, 30])
 def test_a_single_stratum_is_the_jeffreys_interval_of_statsmodels(positive):
     proportion = pytest.importorskip("statsmodels.stats.proportion", reason="needs pandas")

@@ -14,7 +14,6 @@ from tests.tracking.conftest import handler_for, the_run
 from tests.tracking.reports import (
     FLEET,
     ROUND,
-    TAGS,
     center,
     make_effect,
     make_report,
@@ -96,22 +95,6 @@ def test_a_run_links_to_its_status_page_where_mlflow_serves_it(mlflow_url, clien
 
         note = the_run(client, f"{prefix}{number}/mail-travel").data.tags["mlflow.note.content"]
         assert (link.format(number) in note) is has_pages
-
-
-def test_a_correction_downwards_shows_as_the_latest_value(handler, client, prefix):
-    handler.deliver(make_effect(ROUND, make_report(4)))
-    handler.deliver(make_effect(FLEET, make_report(4)))
-    corrected = make_report(4, version=2, shift=-0.1)
-
-    handler.deliver(make_effect(ROUND, corrected))
-    handler.deliver(make_effect(FLEET, corrected))
-
-    for name in (f"{prefix}/mail-travel", prefix):
-        run = the_run(client, name)
-        assert run.data.metrics["precision/point"] == pytest.approx(center("precision", 4) - 0.1)
-        shown = f"precision is {center('precision', 4) - 0.1:.2f} ("
-        assert shown in run.data.tags["mlflow.note.content"]
-        assert run.data.tags["monitor.version"] == "2"
 
 
 def test_an_older_version_that_comes_late_does_not_replace_a_newer_one(handler, client, prefix):
@@ -271,18 +254,3 @@ def test_the_fleet_has_one_run_per_monitor_with_a_step_per_round(handler, client
     history = client.get_metric_history(runs["other"].info.run_id, "recall/point")
     assert [point.step for point in history] == [1, 2]
     assert runs["other"].info.status == "RUNNING"
-
-
-def test_the_version_that_an_alias_names_carries_how_it_stands(handler, client, prefix):
-    client.create_registered_model(prefix)
-    client.create_model_version(prefix, source="s3://models/somewhere")
-    client.set_registered_model_alias(prefix, "champion", "1")
-
-    receipt = handler.deliver(
-        make_effect(TAGS, make_report(11, model=f"models:/{prefix}@champion"))
-    )
-
-    tags = client.get_model_version(prefix, "1").tags
-    assert receipt == f"models:/{prefix}/1"
-    assert tags["monitor.status"] == "alert"
-    assert tags["monitor.precision"].startswith(f"{center('precision', 11):.3f} [")

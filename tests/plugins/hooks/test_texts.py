@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.domain.visible import LONGEST, clean
-from monitor.hooks.context import body
 from monitor.plugins.hooks.apprise import BREAK, disarmed, title
 from tests.hooks.receivers import notice
 
@@ -53,13 +52,6 @@ def test_ordinary_sentences_stay_as_they_are():
     text = "mail: recall is under 0.5 (0.4 to 0.6) < 1 > 0 & a_b*c [x] at 06:00 @ night"
 
     assert disarmed(text) == text
-
-
-def test_the_parts_are_what_happened_what_to_do_and_where_to_look():
-    found = body(notice(sentence="It fell.", to_do="Look.", link="http://a/#/x@all"), disarmed)
-
-    assert found == ["It fell.", "What to do: Look.", "In MLflow: http://a/#/x@all"]
-    assert body(notice(sentence="It fell.")) == ["It fell."]
 
 
 @pytest.mark.parametrize(

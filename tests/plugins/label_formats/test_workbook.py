@@ -399,10 +399,3 @@ def test_a_row_of_another_task_keeps_what_is_in_it_and_no_formula_is_made(tmp_pa
     assert [cell.value for cell in rows[0]][:3] == ["aa", None, 1]
     assert [cell.value for cell in rows[1]] == ["zz", "=1+1", 0.5, None, "=2"]
     assert not any(cell.data_type == "f" for cell in rows[1])
-
-
-def test_no_more_columns_are_read_than_a_label_file_may_have(tmp_path):
-    header = ["task", "label", *(f"c{place}" for place in range(workbook.MOST_COLUMNS))]
-    save(tmp_path / "t.xlsx", ["aa", 1], header=header)
-
-    assert [e.task_key for e in read_labels(tmp_path / "t.xlsx", TASKS).events] == ["aa"]

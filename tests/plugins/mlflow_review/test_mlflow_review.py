@@ -2,7 +2,6 @@
 
 # ruff: noqa: ARG002  the contract passes more than each way needs
 
-import threading
 import traceback
 from datetime import UTC, datetime
 
@@ -13,6 +12,7 @@ from monitor.domain.errors import LabelsRefused, LabelsUnavailable
 from monitor.domain.model import Answer, Task
 from monitor.plugins.mlflow_review import experiment as mlflow_experiment
 from monitor.plugins.mlflow_review import rest as mlflow_rest
+from monitor.plugins.mlflow_review import traces
 from monitor.plugins.mlflow_review.settings import CANNOT_TELL, ReviewSettings
 from monitor.testing import LabelerContract
 from tests.plugins.mlflow_review.review_people import QUESTION, V3, View, review_labeler
@@ -90,8 +90,10 @@ def test_a_trace_holds_texts_and_keys_and_nothing_else(labeler, view, database):
     }
 
 
-def test_many_tasks_go_in_parts_of_300_and_come_back_whole(labeler, view, monkeypatch):
-    tasks = {f"t{n:03}": Task(f"t{n:03}", f"i{n}", {"text": f"text {n}"}) for n in range(310)}
+def test_many_tasks_go_in_parts_and_come_back_whole(labeler, view, monkeypatch):
+    monkeypatch.setattr(traces, "BATCH", 30)
+    monkeypatch.setattr(mlflow_experiment, "PAGE", 30)
+    tasks = {f"t{n:03}": Task(f"t{n:03}", f"i{n}", {"text": f"text {n}"}) for n in range(40)}
     sizes: list[int] = []
     posted = mlflow_experiment.ReviewExperiment.post
 
@@ -102,16 +104,16 @@ def test_many_tasks_go_in_parts_of_300_and_come_back_whole(labeler, view, monkey
     monkeypatch.setattr(mlflow_experiment.ReviewExperiment, "post", counted)
 
     labeler.send("r", list(tasks.values()))
-    for key in ("t000", "t309"):
+    for key in ("t000", "t039"):
         view.answer(key, Answer.POSITIVE)
     read = labeler.collect(tasks, None)
     labeler.close("r")
 
-    assert sizes[:2] == [300, 10]
-    assert {event.task_key for event in read.events} == {"t000", "t309"}
+    assert sizes[:2] == [30, 10]
+    assert {event.task_key for event in read.events} == {"t000", "t039"}
     assert read.problems == ()
     assert view.traces() == {}
-    assert {event.task_key for event in labeler.collect(tasks, None).events} == {"t000", "t309"}
+    assert {event.task_key for event in labeler.collect(tasks, None).events} == {"t000", "t039"}
 
 
 def test_the_order_of_a_queue_is_that_of_hashes(labeler, view):
@@ -153,18 +155,6 @@ def test_nothing_is_read_anew_until_somebody_says_more(labeler, view):
     assert same == state
     assert labeler.state() != state
     assert labeler.collect(TASKS, cursor).was_read
-
-
-def test_programs_give_no_labels_and_strange_answers_are_told(labeler, view):
-    labeler.send("r", ALL)
-    view.record_answer("aa", value=True, kind="LLM_JUDGE", who="gpt")
-    view.record_answer("bb", value="perhaps")
-    view.record_answer("cc", value=True, question="Is it spam?")
-
-    read = labeler.collect(TASKS, None)
-
-    assert read.events == ()
-    assert sorted(refusal.where for refusal in read.refused) == ["task bb, ada", "task cc, ada"]
 
 
 def test_traces_that_somebody_deleted_are_told_and_their_answers_stand(labeler, view):
@@ -216,26 +206,6 @@ def test_second_copies_have_a_queue_of_their_own(labeler, view):
 
     sizes = {name: len(items) for name, items in view.queues().items()}
     assert sizes == {"r": 3, "r second copies": 1}
-
-
-def test_two_workers_at_once_make_one_queue_and_each_trace_once(view, labeler_at):
-    tasks = [Task(f"t{n:02}", f"i{n}", {"text": f"text {n}"}) for n in range(30)]
-    failed = []
-
-    def work():
-        try:
-            labeler_at(view.url, view.name).send("r", tasks)
-        except Exception as error:  # noqa: BLE001  it is shown below
-            failed.append(error)
-
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert failed == []
-    assert len(view.queues()["r"]) == len(view.found()) == 30
 
 
 def test_a_queue_that_another_worker_is_making_is_read_again(labeler, view, monkeypatch):

@@ -35,6 +35,18 @@ def scene(database, store, tmp_path):
     return scene
 
 
+def answered(scene):
+    """Let a person answer every task of the round, whose answers go to their traces."""
+    keys = answer_all(scene, Answer.POSITIVE)
+    close(scene)
+    return keys
+
+
+def close(scene):
+    scene.run()
+    return put_back(scene)
+
+
 def forget(scene, item):
     forget_item(
         scene.database,
@@ -47,10 +59,8 @@ def forget(scene, item):
 
 
 def test_each_answer_stands_on_its_trace_once_however_often_it_is_delivered(scene, store):
-    keys = answer_all(scene, Answer.POSITIVE)
-    scene.run()
+    keys = answered(scene)
 
-    put_back(scene)
     scene.execute("update effects set status = 'waiting' where sink = 'answers'")
     again = put_back(scene)
 
@@ -62,15 +72,12 @@ def test_each_answer_stands_on_its_trace_once_however_often_it_is_delivered(scen
 
 
 def test_a_correction_overrides_and_one_who_cannot_tell_takes_the_answer_back(scene, store):
-    keys = answer_all(scene, Answer.POSITIVE)
-    scene.run()
-    put_back(scene)
+    keys = answered(scene)
     corrected, unclear = (item_of(scene, key) for key in keys[:2])
 
     queue_of(scene).record_answer("ada", keys[0], Answer.NEGATIVE, 1)
     queue_of(scene).record_answer("ada", keys[1], Answer.CANNOT_TELL, 1)
-    scene.run()
-    put_back(scene)
+    close(scene)
 
     current, history = feedback(store), feedback(store, history=True)
     assert current[corrected] == [("mail", "ada", False)]
@@ -80,16 +87,13 @@ def test_a_correction_overrides_and_one_who_cannot_tell_takes_the_answer_back(sc
 
 
 def test_forget_deletes_the_answers_to_an_item_and_keeps_later_ones_away(scene, store):
-    keys = answer_all(scene, Answer.POSITIVE)
-    scene.run()
-    put_back(scene)
+    keys = answered(scene)
     item = item_of(scene, keys[0])
 
     forget(scene, item)
     put_back(scene)
     scene.execute("update rounds set label_revision = label_revision + 1")
-    scene.run()
-    put_back(scene)
+    close(scene)
 
     assert item not in feedback(store, history=True)
     assert len(feedback(store)) == len(keys) - 1
@@ -100,8 +104,7 @@ def test_an_item_that_was_forgotten_before_its_answer_never_gets_one(scene, stor
     item = item_of(scene, keys[0])
 
     forget(scene, item)
-    scene.run()
-    put_back(scene)
+    close(scene)
 
     assert item not in feedback(store, history=True)
     assert len(feedback(store)) == len(keys) - 1
@@ -113,8 +116,7 @@ def test_feedback_of_others_stays_as_it_is(scene, store):
     source = AssessmentSource(source_type="HUMAN", source_id="ada")
     client = TracingClient(store.uri)
     client.log_assessment(item, Feedback(name="mail", value=False, source=source))
-    scene.run()
-    put_back(scene)
+    close(scene)
     forget(scene, item)
     put_back(scene)
 
@@ -125,9 +127,7 @@ def test_feedback_of_others_stays_as_it_is(scene, store):
 def test_the_setting_names_the_feedback_or_turns_it_off(database, store, tmp_path):
     scene = scene_over(database, store, tmp_path, answers="toxic")
     scene.run(1)
-    answer_all(scene, Answer.POSITIVE)
-    scene.run()
-    put_back(scene)
+    answered(scene)
 
     names = {name for values in feedback(store).values() for name, _, _ in values}
     assert names == {"toxic"}
@@ -163,15 +163,6 @@ def test_only_answers_of_the_page_are_stored(database, store, tmp_path, answers,
     assert store_of_answers(scene.context) is None
 
 
-def test_without_the_setting_nothing_is_written(database, store, tmp_path):
-    scene = scene_over(database, store, tmp_path, answers=False)
-    scene.run(1)
-    answer_all(scene, Answer.POSITIVE)
-    scene.run()
-
-    assert scene.rows("select key from effects where sink = 'answers'") == []
-
-
 def test_answers_that_wait_are_not_written_after_they_are_turned_off(scene, store):
     answer_all(scene, Answer.POSITIVE)
     scene.run()
@@ -184,9 +175,7 @@ def test_answers_that_wait_are_not_written_after_they_are_turned_off(scene, stor
 
 
 def test_forget_also_deletes_answers_that_earlier_settings_wrote(scene, store):
-    keys = answer_all(scene, Answer.POSITIVE)
-    scene.run()
-    put_back(scene)
+    keys = answered(scene)
     scene.source = source_of(store, answers=False)
 
     forget(scene, item_of(scene, keys[0]))
@@ -197,17 +186,14 @@ def test_forget_also_deletes_answers_that_earlier_settings_wrote(scene, store):
 
 
 def test_feedback_that_somebody_deleted_is_written_with_the_next_answer(scene, store):
-    keys = answer_all(scene, Answer.POSITIVE)
-    scene.run()
-    put_back(scene)
+    keys = answered(scene)
     client = TracingClient(store.uri)
     for item in (item_of(scene, key) for key in keys):
         [own] = client.get_trace_info(item).assessments
         client.delete_assessment(item, str(own.assessment_id))
 
     queue_of(scene).record_answer("ada", keys[0], Answer.NEGATIVE, 1)
-    scene.run()
-    put_back(scene)
+    close(scene)
 
     values = {item: value for item, [(_, _, value)] in feedback(store).items()}
     assert values == {item_of(scene, key): key != keys[0] for key in keys}

@@ -74,50 +74,38 @@ def test_the_only_decision_its_score_and_its_judge_are_recognized(store):
 
 
 @pytest.mark.parametrize(
-    ("name", "positive"),
-    [("passed", False), ("is_safe", False), ("is_invalid", True), ("not_allowed", True)],
+    ("outputs_of", "positive", "negative"),
+    [
+        (lambda n: {"passed": n % 5 > 0}, False, None),
+        (lambda n: {"is_safe": n % 5 > 0}, False, None),
+        (lambda n: {"is_invalid": n % 5 > 0}, True, None),
+        (lambda n: {"not_allowed": n % 5 > 0}, True, None),
+        (lambda n: {"is_spam": int(n % 5 == 0), "retries": n % 2}, "1", None),
+        (lambda n: {"passed": int(n % 5 == 0), "retries": n % 2}, "0", None),
+        (lambda _: {"flagged": 0}, "1", None),
+        (lambda n: {"is_safe": "no" if n % 5 == 0 else "yes"}, "no", None),
+        (lambda n: {"decision": ("block", "allow")[n % 2]}, "block", ["allow"]),
+        (lambda n: {"decision": ("No", "Yes")[n % 2]}, "Yes", ["No"]),
+    ],
 )
-def test_the_name_of_a_truth_says_which_one_is_flagged(store, name, positive):
-    fill(store, lambda number: {name: number % 5 > 0})
-
-    assert source(store).get("positive", True) is positive
-
-
-@pytest.mark.parametrize(("name", "positive"), [("is_spam", "1"), ("passed", "0")])
-def test_a_decision_of_0_and_1_is_recognized_by_its_name(store, name, positive):
-    fill(store, lambda number: {name: int(number % 5 == 0), "retries": number % 2})
+def test_a_decision_and_its_flagged_class_are_recognized_by_their_names(
+    store, outputs_of, positive, negative
+):
+    fill(store, outputs_of)
+    [name, *_] = outputs_of(0)
 
     found = source(store)
 
     assert found["columns"]["predicted"] == f"outputs.{name}"
-    assert found["positive"] == positive
+    assert repr(found.get("positive", True)) == repr(positive)
+    if negative:
+        assert found["negative"] == negative
 
 
-def test_a_decision_of_0_alone_flags_1(store):
-    fill(store, lambda _: {"flagged": 0})
-
-    assert source(store)["positive"] == "1"
-
-
-def test_yes_means_not_flagged_where_the_name_is_of_what_is_right(store):
+def test_the_question_denies_a_name_of_what_is_right(store):
     fill(store, lambda number: {"is_safe": "no" if number % 5 == 0 else "yes"})
 
-    proposal = propose(NAME, Path(), store.uri, {})
-
-    assert source(store)["positive"] == "no"
-    assert proposal.question == "Is this really not safe?"
-
-
-@pytest.mark.parametrize(
-    ("words", "positive", "negative"),
-    [(("block", "allow"), "block", ["allow"]), (("No", "Yes"), "Yes", ["No"])],
-)
-def test_words_are_read_as_classes(store, words, positive, negative):
-    fill(store, lambda number: {"decision": words[number % 2]})
-
-    found = source(store)
-
-    assert (found["positive"], found["negative"]) == (positive, negative)
+    assert propose(NAME, Path(), store.uri, {}).question == "Is this really not safe?"
 
 
 @pytest.mark.parametrize("name", ["null", "Off", "a: b # c", "bot\u2028\x85 ${HOME}"])

@@ -70,6 +70,12 @@ def test_an_id_column_that_is_blind_to_case_is_not(spark, tmp_path):
     assert set(source.show(["a"], WEEK)) == {"a"}
 
 
+def test_a_nul_in_an_id_is_made_visible(spark, tmp_path):
+    write(tmp_path, rows_with(id=["a\x00b", " "]))
+
+    assert sorted(drawn(source_of(tmp_path).scan(WEEK, TWO, 9, "s"))) == [" ", r"a\x00b"]
+
+
 def test_files_that_go_while_they_are_read_are_tried_again(spark, tmp_path, monkeypatch):
     write(tmp_path, rows_with(id=["a"]))
     drawn_from = sql_draw.drawn_from

@@ -79,7 +79,7 @@ class Place:
         if not rows:
             return
         names = list(rows[0])
-        columns = ", ".join(self.quoted(name) for name in names)
+        columns = ", ".join(self.quoted(name).replace(":", "\\:") for name in names)
         values = ", ".join(f":v{place}" for place in range(len(names)))
         statement = text(f"insert into {table} ({columns}) values ({values})")
         bound = [{f"v{n}": row[name] for n, name in enumerate(names)} for row in rows]

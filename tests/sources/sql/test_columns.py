@@ -155,26 +155,41 @@ def test_where_keeps_rows_by_their_exact_text_and_runs_nothing(place, where, ids
     assert sorted(drawn(frame)) == ids
 
 
-@pytest.mark.parametrize("name", ["Order By", 'q"x', "p%s", "a:b", "x'y", "a`b"])
-def test_tables_and_columns_may_have_any_name(place, name):
+NAMES = ["Order By", 'q"x', "p%s", "a:b?", "x'y", "a`b.c"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@also_in_files
+def test_columns_may_have_any_name(place, name):
     if place.name == "mariadb" and "`" in name:
         pytest.skip("SQLAlchemy reads such a column of MariaDB with its quotes doubled")
-    quoted = place.quoted(name)
-    kinds = place.kinds
-    place.run(
-        f"create table {quoted} ({quoted} {kinds['text']}, at {kinds['aware']}, "
-        f"score {kinds['double']}, text {kinds['text']})"
-    )
-    place.add(
-        quoted.replace(":", "\\:"),
-        [{"at": place.moment(AT), "score": 0.9, "text": "seen"}],
-    )
-    place.run(f"update {quoted} set {quoted} = 'a'")
+    rows = [{**row, name: "a"} for row in rows_with(score=[0.9])]
+    make_table(place, rows, **{name: place.kinds["text"]})
 
-    source = source_of(place, table=name, columns={**COLUMNS, "id": name})
+    source = source_of(place, columns={**COLUMNS, "id": name})
 
     assert drawn(source.scan(WEEK, TWO, 9, "s")) == ["a"]
-    assert source.show(["a"], WEEK) == {"a": {"text": "seen"}}
+    assert source.show(["a"], WEEK) == {"a": {"text": "x"}}
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "." not in name])
+def test_a_table_may_have_any_name(place, name):
+    make_table(place, rows_with(score=[0.9]))
+    place.run(f"alter table scored rename to {place.quoted(name)}")
+
+    assert drawn(source_of(place, table=name).scan(WEEK, TWO, 9, "s")) == ["0"]
+
+
+@also_in_files
+def test_each_candidate_has_the_group_of_its_row_or_none_without_a_value(place):
+    users = ["7", "", " ann ", "Ann", "None", "NULL", "nan", None]
+    make_table(place, rows_with(user=users), user=place.kinds["text"])
+
+    frame = source_of(place, columns={**COLUMNS, "group": "user"}).scan(WEEK, TWO, 9, "s")
+
+    groups = {each.id: each.group for part in frame.strata for each in part.candidates}
+    assert groups == dict(zip("01234567", ["7", None, "ann", "Ann", *[None] * 4], strict=True))
+    assert frame.group_column == "user"
 
 
 @pytest.mark.postgresql

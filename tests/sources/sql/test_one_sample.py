@@ -106,11 +106,3 @@ def temporary_files(connection):
     connection.execute(text("select pg_stat_clear_snapshot()"))
     asked = "select temp_files from pg_stat_database where datname = current_database()"
     return connection.execute(text(asked)).scalar()
-
-
-def test_the_benchmark_says_whether_all_drew_the_same(capsys):
-    same_sample.main(rows=2000, candidates=20)
-
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2 * len(same_sample.KINDS)
-    assert all(line.endswith(" same") for line in lines)

@@ -3,7 +3,7 @@
 import sys
 import time
 import traceback
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 import sqlalchemy
@@ -248,17 +248,3 @@ def test_a_missing_driver_is_named_with_the_command_that_installs_it(
         scan(with_url(url))
 
     assert str(refused.value) == f"{url} needs the driver {driver}: {command}"
-
-
-def test_the_limit_of_a_reading_is_the_one_of_the_config(server):
-    make_table(server, [ROW])
-    source = source_of(server, timeout=timedelta(seconds=77))
-    asked = {
-        "postgresql": "show statement_timeout",
-        "mariadb": "select @@session.max_statement_time",
-    }[server.name]
-
-    with source.database.reading() as reading:
-        limit = reading.connection.exec_driver_sql(asked).scalar()
-
-    assert str(limit) in {"77s", "77.000000", "77.0"}

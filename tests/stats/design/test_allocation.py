@@ -185,12 +185,6 @@ def test_a_budget_below_the_floors_lowers_them_alike_and_says_so(budget, labels,
     assert (plan.labels.tolist(), plan.notes) == (labels, notes)
 
 
-def test_two_labels_go_to_one_stratum_of_each_class():
-    plan = allocate(BANDED, max_labels=2)
-
-    assert plan.labels[:3].sum() == plan.labels[3:].sum() == 1
-
-
 def test_a_class_without_items_is_said_and_leaves_what_can_be_planned_for():
     rates = PriorRates.of_rates([0.9, 0.1])
 
@@ -352,7 +346,7 @@ def test_a_heavy_stratum_that_is_known_to_be_pure_still_gets_labels():
     assert plan.labels[2] > 5 * FLOOR
 
 
-def test_wrong_scores_take_at_most_a_fifth_of_the_labels_that_no_bands_would_give():
+def test_wrong_scores_take_at_most_a_twentieth_of_the_labels_that_no_bands_would_give():
     claimed = PriorRates.of_scores(RATES, FLAGGED_OF_8)
     turned = PriorRates(claimed.alpha[::-1], claimed.beta[::-1], claimed.source)
     by_size = np.where(FLAGGED_OF_8, SIZES / SIZES[:3].sum(), SIZES / SIZES[3:].sum())
@@ -364,7 +358,7 @@ def test_wrong_scores_take_at_most_a_fifth_of_the_labels_that_no_bands_would_giv
     )
 
     least = np.where(FLAGGED_OF_8, without.labels[0], without.labels[1]) * by_size
-    assert np.all(plan.labels[::-1] >= 0.8 * least - 1)
+    assert np.all(plan.labels[::-1] >= 0.95 * least - 1)
 
 
 def test_a_pilot_asks_for_no_more_than_later_rounds_are_to_need_and_shows_both_widths():

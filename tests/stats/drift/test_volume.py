@@ -45,21 +45,6 @@ def test_a_segment_that_disappears_is_certain_and_a_holiday_does_not_hide_it():
     assert known(expected_count(650, [930, 950, 910, 300, 940, 920, 935])).probability < 0.005
 
 
-@pytest.mark.simulation
-@pytest.mark.parametrize("windows", [4, 12])
-@pytest.mark.parametrize(("trend", "spread"), [(-0.05, 0.3), (0.05, 0.05)])
-def test_an_ordinary_window_is_noticed_at_most_once_in_a_hundred(trend, spread, windows):
-    rng = np.random.default_rng(7)
-    time = np.arange(windows + 1)
-    counts = rng.poisson(
-        5000 * np.exp(trend * time) * rng.gamma(spread**-2, spread**2, (800, windows + 1))
-    )
-
-    noticed = [known(expected_count(row[-1], row[:-1])).probability < 0.005 for row in counts]
-
-    assert np.mean(noticed) <= 0.01 + 2 * np.sqrt(0.01 / 800)
-
-
 @given(some.integers(0, 60), some.integers(1, 10**6), some.integers(0, 60), some.integers(1, 10**6))
 def test_agrees_with_the_binomial_distribution_of_scipy(events, size, before, size_before):
     share = size / (size + size_before)

@@ -5,7 +5,6 @@ import pytest
 from scipy import special, stats
 
 from monitor.stats.core.draws import draw, round_posterior
-from monitor.stats.core.metrics import metric
 from monitor.stats.design.cell_counts import (
     GROUP,
     PRIOR,
@@ -19,9 +18,6 @@ from monitor.stats.estimation.cell_matrix import cell_matrix, cell_posterior
 from tests.stats.samples import of_matrix, of_strata
 
 SIZE = np.array([9000.0, 900.0, 100.0])
-ROUND = of_strata(
-    [60, 100, 9000, 840], [26, 19, 65, 90], [16, 18, 0, 9], [True, True, False, False]
-)
 
 
 @pytest.mark.parametrize(("labeled", "positive"), [(40, 10), (40, 0), (1, 1)])
@@ -119,28 +115,6 @@ def test_a_class_without_answers_is_worth_nothing():
     assert found.positive.tolist() == [0.0]
 
 
-def test_an_earlier_round_counts_with_the_present_sizes():
-    labeled, positive = [40, 40], [2, 30]
-
-    then = cell_counts([900, 100], labeled, positive)
-    now = cell_counts([500, 500], labeled, positive)
-
-    assert (then.positive / then.labeled)[0] == pytest.approx(0.9 * 0.05 + 0.1 * 0.75)
-    assert (now.positive / now.labeled)[0] == pytest.approx(0.5 * 0.05 + 0.5 * 0.75)
-
-
-def test_a_window_is_known_better_than_the_rates_behind_it_and_a_whole_one_is_known():
-    recall = metric("recall")
-    whole = of_strata(
-        [60, 100, 90, 40], [60, 100, 90, 40], [30, 90, 1, 9], [True, True, False, False]
-    )
-
-    rate, window = (recall(cell_matrix(ROUND, each)) for each in ("rate", "window"))
-
-    assert np.std(window) < 0.99 * np.std(rate)
-    assert np.unique(recall(cell_matrix(whole, "window"))).tolist() == [120 / 130]
-
-
 def test_one_cell_per_class_is_the_window_without_cells():
     counts = of_matrix(11, 3, 2, 60, 20, 200)
 
@@ -190,16 +164,6 @@ def test_a_cell_of_most_items_that_shows_no_positive_is_not_taken_to_be_pure(exp
     assert covered > 0.95  # with a prior shared evenly over the groups it was .930 for .5
 
 
-def test_answers_that_no_cell_has_shown_are_a_large_part_of_the_doubt_only_where_they_are():
-    pure, _ = unseen_answers([9700, 300], [200, 60], [0, 9])
-    mixed, moves = unseen_answers([9700, 300], [200, 60], [4, 9])
-
-    assert pure > 1 / 3
-    assert mixed < 0.1
-    assert moves == pytest.approx(0.97 / 200)
-    assert unseen_answers([9700, 300], [0, 0], [0, 0]) == (0.0, 0.0)
-
-
 def test_what_the_prior_adds_is_its_share_of_the_variance_written_out():
     weight, n, rate = np.array([0.9, 0.1]), np.array([10, 200]), np.array([0.0, 0.3])
     doubted = (rate + PRIOR / 210) / (1 + 2 * PRIOR / 210)
@@ -211,6 +175,8 @@ def test_what_the_prior_adds_is_its_share_of_the_variance_written_out():
     found = unseen_answers([900, 100], n, n * rate)
 
     assert found.share == pytest.approx(1 - without.sum() / with_prior.sum())
+    assert found.moves == pytest.approx(0.9 / 10)  # by one positive of the cell that has none
+    assert unseen_answers([900, 100], [0, 0], [0, 0]) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import integrate, stats
+from scipy import stats
 
 from monitor.stats.history.pooled_rates import pooled_rates
 
@@ -14,11 +14,6 @@ HISTORY = (
     np.array([[90.0, 8.0], [160.0, 30.0]]),
     np.array([[20.0, 400.0], [30.0, 900.0]]),
 )
-
-
-def exactly(rate):
-    """A history that knows a class of one stratum almost exactly."""
-    return [1.0], [[rate * 1e9]], [[(1 - rate) * 1e9]]
 
 
 # --- independent numbers -------------------------------------------------------------------------
@@ -49,32 +44,6 @@ def test_the_weight_of_the_history_is_the_documented_one(y, n):
 
     assert 0.1 < weight < 0.7
     assert found == pytest.approx((1 - weight) * y / n + weight * np.array(mean), rel=1e-12)
-
-
-def bias_and_error(away, n=40_000, rate=0.5):
-    """Bias and root mean square error in standard errors of the round, by enumeration."""
-    error = np.sqrt(rate * (1 - rate) / n)
-    y = np.arange(n * (rate - 14 * error), n * (rate + 14 * error)).round()
-    found = pooled_rates(exactly(rate), y[:, np.newaxis], np.array([n]), np.array([100.0]))[:, 0]
-    truth = rate + away * error
-    chance = stats.binom.pmf(y, n, truth)
-    off = (found - truth) / error
-    return chance @ off, np.sqrt(chance @ off**2)
-
-
-@pytest.mark.parametrize("away", [-8.0, -1.29, 0.0, 0.5, 2.0])
-def test_the_bias_is_what_quadrature_gives_and_at_most_fifteen_hundredths_of_a_standard_error(away):
-    def pull(z):
-        return -0.75 * z * np.exp(-0.75 * z**2) * stats.norm.pdf(z - away)
-
-    expected, _ = integrate.quad(pull, away - 9, away + 9, points=[away, 0.0])
-
-    bias, error = bias_and_error(away)
-
-    assert bias == pytest.approx(expected, abs=0.002)
-    assert abs(bias) < 0.15
-    if not away:  # where the history is right a sixth of the error goes
-        assert error == pytest.approx(0.831, abs=0.002)
 
 
 # --- properties ----------------------------------------------------------------------------------

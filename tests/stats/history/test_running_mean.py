@@ -33,14 +33,6 @@ def test_at_an_end_the_normal_mixture_of_robbins_is_one_over_alpha(rounds):
     assert mixture(total, variance, scale) == pytest.approx(20, rel=1e-6)
 
 
-@pytest.mark.parametrize(("rounds", "cost"), [(4, 1.63), (13, 1.55), (26, 1.56), (52, 1.60)])
-def test_it_costs_little_more_than_half_of_the_width_again(rounds, cost):
-    interval = running_interval([0.5] * rounds, [ERROR] * rounds)
-
-    alone = stats.norm.ppf(0.975) * ERROR / math.sqrt(rounds)
-    assert (interval.high - interval.point) / alone == pytest.approx(cost, abs=0.005)
-
-
 def test_rounds_that_were_labeled_whole_are_known():
     interval = running_interval([0.5, 0.7], [0.0, 0.0])
 
