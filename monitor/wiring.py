@@ -267,6 +267,7 @@ class AbsentLabeler:
     why: str
     name: str = "absent"
     asks_people: bool = True
+    question: None = None
 
     def _refuse(self, *arguments: object, **_: object) -> NoReturn:
         about = arguments[0] if arguments and isinstance(arguments[0], str) else "these rounds"

@@ -2,8 +2,9 @@
 
 from monitor.domain.ports import utc_now
 from monitor.labeling.column import ColumnLabeler
-from monitor.sources.duckdb import TruthFiles
+from monitor.sources.duckdb import truths_in_files
 
 
 def labeler_of_files(settings, folder, *, clock=utc_now):
-    return ColumnLabeler(settings, TruthFiles(settings.paths, folder), clock=clock)
+    truths = truths_in_files(settings.paths, folder, settings.columns)
+    return ColumnLabeler(settings, truths, clock=clock)

@@ -32,13 +32,13 @@ from monitor.domain.adapters import (
 )
 from monitor.domain.errors import MonitorError, SettingRefused
 from monitor.domain.extras import needs_extra
-from monitor.domain.ports import EffectHandler, Labeler, Source
+from monitor.domain.ports import EffectHandler, HasTruths, Labeler, Source, TruthTable
 from monitor.domain.setting_types import Settings
 from monitor.domain.settings import Labeling
 from monitor.hooks.context import HookContext
 from monitor.hooks.log import LogHandler, LogSettings
 from monitor.hooks.webhook import WebhookHandler, WebhookSettings
-from monitor.labeling.column import ColumnLabeler, ColumnSettings
+from monitor.labeling.column import NO_TRUTHS, ColumnLabeler, ColumnSettings
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from monitor.labeling.page_settings import PageSettings
 from monitor.sources.table_settings import DuckdbSettings, SqlSettings
@@ -218,11 +218,15 @@ def _sql_source(settings: SqlSettings, folder: Path) -> Source:
 
 
 def _column_labeler(settings: ColumnSettings, site: LabelerSite) -> Labeler:
-    if settings.path is None:
-        return ColumnLabeler(settings, site.source, clock=site.clock)
-    from monitor.sources.duckdb import TruthFiles  # noqa: PLC0415  as above
+    if settings.path is not None:
+        from monitor.sources.duckdb import truths_in_files  # noqa: PLC0415  as above
 
-    return ColumnLabeler(settings, TruthFiles(settings.paths, site.folder), clock=site.clock)
+        truths: TruthTable = truths_in_files(settings.paths, site.folder, settings.columns)
+    elif isinstance(site.source, HasTruths):
+        truths = site.source.truths(settings.columns)
+    else:
+        raise SettingRefused(setting="path", why=NO_TRUTHS)
+    return ColumnLabeler(settings, truths, clock=site.clock)
 
 
 def _page_labeler(settings: PageSettings, site: LabelerSite) -> Labeler:

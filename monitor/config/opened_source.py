@@ -26,7 +26,7 @@ class AbsentSource:
         message = f"the source that the round was opened with cannot be used: source.{self.why}"
         raise SourceRefused(message, is_public=True)
 
-    scan = count = show = span = _refuse
+    scan = count = show = span = prediction_times = excluded = _refuse
 
 
 def opened_source(settings: RoundSettings, today: SourceSettings, folder: Path) -> Source:

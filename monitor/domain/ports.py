@@ -47,6 +47,16 @@ class Source(Protocol):
     def span(self) -> tuple[datetime, datetime] | None:
         """Return the earliest and latest prediction time, or None if there are no rows."""
 
+    def prediction_times(self, ids: Sequence[str], window: Window) -> Mapping[str, datetime]:
+        """Return the earliest prediction time of each id found in the window."""
+
+    def excluded(self, window: Window) -> Mapping[str, Mapping[str, int]]:
+        """Count rows that only case, blanks or another word for true leave out, by value.
+
+        Returns an entry for each column by which the settings leave rows out; its counts are empty
+        if no value is near.
+        """
+
 
 class PlannedScan(NamedTuple):
     """What a source is about to be asked of a window, as far as that can be foreseen."""
@@ -137,15 +147,10 @@ class TruthTable(Protocol):
 
 @runtime_checkable
 class HasTruths(Protocol):
-    """A source beside whose predictions the truth may stand, to be read as they are."""
+    """A source that can read the truth beside its predictions, and join the two."""
 
     def truths(self, truth_columns: TruthColumns) -> TruthTable:
-        """Return the truth that some columns have."""
-
-
-@runtime_checkable
-class JoinsTruth(Protocol):
-    """A source that may join its predictions with a truth by statements, where both are."""
+        """Return the truth in some columns."""
 
     def joined(
         self,
@@ -156,16 +161,8 @@ class JoinsTruth(Protocol):
     ) -> tuple[Sequence[str], Iterable[JoinedItems]] | None:
         """Return the segment columns, and the items of a window by stratum, segments and truth.
 
-        ``missing`` are values that are no truth. None if the truth is elsewhere.
+        ``missing`` are values that are no truth. Returns None if one statement cannot read both.
         """
-
-
-@runtime_checkable
-class TimesPredictions(Protocol):
-    """A source that can look up when some items were predicted."""
-
-    def prediction_times(self, ids: Sequence[str], window: Window) -> Mapping[str, datetime]:
-        """Return the earliest prediction time of each id in the window."""
 
 
 @runtime_checkable
@@ -188,17 +185,6 @@ class TakesAnswers(Protocol):
         """Store the answers to some items of a round, by item and annotator, and delete others.
 
         Safe to repeat: what is stored already stays. Raises as `Source.scan` does.
-        """
-
-
-@runtime_checkable
-class ExcludesRows(Protocol):
-    """A source that may leave out rows by the values of some columns."""
-
-    def excluded(self, window: Window) -> Mapping[str, Mapping[str, int]]:
-        """Count rows that only case, blanks or another word for true leave out, by value.
-
-        Returns an entry for each column by which rows are left out, empty if no value is near.
         """
 
 
@@ -264,6 +250,10 @@ class Labeler(Protocol):
     name: str
     asks_people: bool
 
+    @property
+    def question(self) -> str | None:
+        """What people are asked, answered by "yes" or "no"; None if the config has no question."""
+
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
         """Assign tasks; tasks that are already out stay as they are."""
 
@@ -291,15 +281,6 @@ class Watchable(Protocol):
 
     def state(self) -> str:
         """Text that differs between states of the location."""
-
-
-@runtime_checkable
-class AsksQuestion(Protocol):
-    """A labeler that people are asked by in words of the config; None if it has none."""
-
-    @property
-    def question(self) -> str | None:
-        """The question, one that "yes" and "no" answer."""
 
 
 class EffectHandler(Protocol):

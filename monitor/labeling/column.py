@@ -34,7 +34,7 @@ from monitor.domain.model import (
     Task,
     Window,
 )
-from monitor.domain.ports import Clock, HasTruths, JoinsTruth, Source, TruthTable, utc_now
+from monitor.domain.ports import Clock, HasTruths, Source, TruthTable, utc_now
 from monitor.domain.setting_types import Duration
 from monitor.domain.settings import Labeling
 from monitor.domain.time_limit import T, within
@@ -257,18 +257,18 @@ class ColumnLabeler:
     Each reading returns all that is true now: an item without an answer is withdrawn, which the
     store ignores unless there was one before.
 
-    source: The files or the source of predictions that the truth is read from. Raises
-        `SettingRefused` if it has none.
+    truths: Where the truth is.
     """
 
     name = COLUMN
     asks_people = False
+    question = None
 
-    def __init__(self, settings: ColumnSettings, source: object, *, clock: Clock = utc_now) -> None:
-        if not isinstance(source, HasTruths):
-            raise SettingRefused(setting="path", why=NO_TRUTHS)
+    def __init__(
+        self, settings: ColumnSettings, truths: TruthTable, *, clock: Clock = utc_now
+    ) -> None:
         self.settings = settings
-        self.truths: TruthTable = source.truths(settings.columns)
+        self.truths = truths
         self._clock = clock
         self._meanings = ValueMeanings(settings)
 
@@ -360,7 +360,7 @@ class ColumnLabeler:
         self, source: Source, window: Window, strata: Sequence[Stratum], flags: Collection[bool]
     ) -> tuple[Sequence[str], Iterable[JoinedItems]]:
         joined = None
-        if isinstance(source, JoinsTruth):
+        if isinstance(source, HasTruths):
             # An empty row with a time may be the newest of its item, so that no label counts.
             missing = self._meanings.missing if self.settings.time is None else ()
             joined = source.joined(window, strata, self.truths, missing)

@@ -458,22 +458,17 @@ class DuckdbSource(EngineSource):
         return self.files.stamps()
 
 
-class TruthFiles:
-    """Files that a labeler reads the truth from."""
-
-    def __init__(self, paths: Sequence[str], base_folder: Path | str = ".") -> None:
-        self._paths = tuple(paths)
-        self._base_folder = base_folder
-
-    def truths(self, truth_columns: TruthColumns) -> TableTruths:
-        """Return the truth that some columns have; a time without a zone is in UTC."""
-        item_id = truth_columns.id
-        settings = DuckdbSettings(
-            path=self._paths,
-            table=truth_columns.table,
-            columns=Columns(id=item_id, time=truth_columns.time or item_id, score="score"),
-            threshold=0.5,
-            time_zone="UTC",
-        )
-        source = DuckdbSource(settings, self._base_folder, refused=LabelsRefused)
-        return TableTruths(source, truth_columns, assumed_zone=True)
+def truths_in_files(
+    paths: Sequence[str], base_folder: Path | str, truth_columns: TruthColumns
+) -> TableTruths:
+    """Return the truth in some columns of files; a time without a zone is in UTC."""
+    item_id = truth_columns.id
+    settings = DuckdbSettings(
+        path=tuple(paths),
+        table=truth_columns.table,
+        columns=Columns(id=item_id, time=truth_columns.time or item_id, score="score"),
+        threshold=0.5,
+        time_zone="UTC",
+    )
+    source = DuckdbSource(settings, base_folder, refused=LabelsRefused)
+    return TableTruths(source, truth_columns, assumed_zone=True)

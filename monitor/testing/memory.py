@@ -140,6 +140,20 @@ class MemorySource:
         times = [row["time"] for row in self.rows if row["time"] is not None]
         return (min(times), max(times)) if times else None
 
+    def prediction_times(self, ids: Sequence[str], window: Window) -> Mapping[str, datetime]:
+        """Return the earliest time of each id found in the window."""
+        self._answer()
+        expected = set(ids)
+        times: dict[str, datetime] = {}
+        for row in self.rows:
+            if row["id"] in expected and within(row, window):
+                times[row["id"]] = min(row["time"], times.get(row["id"], row["time"]))
+        return times
+
+    def excluded(self, window: Window) -> Mapping[str, Mapping[str, int]]:  # noqa: ARG002
+        """Return nothing: no settings leave rows out."""
+        return {}
+
     def _values(self, row: Row) -> tuple[str, ...]:
         return tuple(str(row.get(name) or "").strip() or NO_VALUE for name in self.segments)
 
@@ -263,6 +277,7 @@ class MemoryLabeler:
 
     name = "memory"
     asks_people = True
+    question = None
 
     def __init__(
         self, answers: MutableMapping[str, Answer] | None = None, *, annotator: str = "ada"

@@ -261,6 +261,15 @@ class SourceContract:
 
         assert self.source(rows).span() == (rows[0]["time"], rows[-1]["time"])
 
+    def test_an_item_was_predicted_when_its_earliest_row_of_the_window_was(self) -> None:
+        """So labels that are older than their predictions are found."""
+        first, second, *_ = example_rows()
+        again = {**first, "time": first["time"] + timedelta(hours=1)}
+
+        times = self.source([again, first, second]).prediction_times([first["id"]], self.window)
+
+        assert times == {first["id"]: first["time"]}
+
 
 def rows_with_opinions(name: str, count: int = 200) -> list[Row]:
     """Rows as in `SourceContract`, each with another opinion: true, false, or None without one."""

@@ -133,7 +133,8 @@ class TruthContract:
         settings = ColumnSettings.model_validate(
             {name: value for name, value in asked.items() if value is not None}
         )
-        return ColumnLabeler(settings, source or self.source(), clock=lambda: MONDAY)
+        truths = (source or self.source()).truths(settings.columns)
+        return ColumnLabeler(settings, truths, clock=lambda: MONDAY)
 
     def by_file(self, rows, **changes):
         with (self.folder / "truth.csv").open("w", newline="") as stream:

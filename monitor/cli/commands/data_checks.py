@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from monitor.cli.commands.group_checks import group_hints, group_warnings
 from monitor.domain.errors import SourceRefused
 from monitor.domain.model import BandEdges, Frame, Window
-from monitor.domain.ports import CheckResult, ExcludesRows, TimesPredictions
+from monitor.domain.ports import CheckResult
 from monitor.domain.sampled_log import ZERO_NOTE
 from monitor.domain.shown import is_picture
 from monitor.domain.slots import newest_slot, window_of
@@ -85,9 +85,7 @@ def check_source(context: MonitorContext) -> CheckResult:
 
 
 def _times(context: MonitorContext, frame: Frame) -> Collection[datetime]:
-    """Read when some items were predicted; empty if the source has no times."""
-    if not isinstance(context.source, TimesPredictions):
-        return ()
+    """Read when some items were predicted."""
     ids = [each.id for part in frame.strata for each in part.candidates[:_TIMED]]
     return context.source.prediction_times(ids, frame.window).values()
 
@@ -114,7 +112,7 @@ def _where_warnings(context: MonitorContext, window: Window, *, is_empty: bool) 
 
     Where no row counts, `is_empty`, ``source.where`` may write all values otherwise.
     """
-    excluded = context.source.excluded(window) if isinstance(context.source, ExcludesRows) else {}
+    excluded = context.source.excluded(window)
     for column, values in excluded.items():
         if values:
             yield (

@@ -109,6 +109,11 @@ class LabelStudioLabeler:
         self._store = store
 
     @property
+    def question(self) -> str:
+        """What people are asked."""
+        return self.settings.question
+
+    @property
     def projects(self) -> Projects:
         """The projects of this store."""
         return Projects(self._server, self._store())

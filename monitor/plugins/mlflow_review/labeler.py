@@ -63,6 +63,11 @@ class MlflowReviewLabeler:
         self._server = MlflowRest(tracking_uri, settings.timeout)
 
     @property
+    def question(self) -> str:
+        """What people are asked."""
+        return self.settings.question
+
+    @property
     def location(self) -> str:
         """The experiment, and where it is."""
         return f"{self._server.shown} {self.experiment}"

@@ -32,6 +32,7 @@ class FeedbackLabeler:
 
     name = "mlflow_feedback"
     asks_people = False
+    question = None
 
     def __init__(self, settings: FeedbackLabels, reader: TraceReader) -> None:
         self.settings = settings

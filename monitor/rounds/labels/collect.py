@@ -11,7 +11,7 @@ import structlog
 from monitor.domain.crashpoint import outside
 from monitor.domain.errors import MonitorError, StoppedByBug, TryLater, gravest_of
 from monitor.domain.model import Collected, Task
-from monitor.domain.ports import AsksQuestion, Clock, Labeler, Source
+from monitor.domain.ports import Clock, Labeler, Source
 from monitor.domain.round import Round
 from monitor.domain.state import RoundState
 from monitor.presentation.moves import forgotten_item_reason
@@ -147,7 +147,6 @@ def questions_of(context: MonitorContext) -> dict[str, str | None]:
             questions = {
                 one.part: one.labeler.question
                 for one in reversed(context.labelers_of(round_.settings))
-                if isinstance(one.labeler, AsksQuestion)
             }
             tasks = label_store.all_tasks(connection, [round_.id]) if questions else {}
             result |= {key: questions.get(task.part) for key, task in tasks.items()}

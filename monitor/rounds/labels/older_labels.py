@@ -10,7 +10,7 @@ from datetime import datetime, time, timedelta
 
 from monitor.domain.crashpoint import outside
 from monitor.domain.model import Window
-from monitor.domain.ports import ReadsTruth, TimesPredictions
+from monitor.domain.ports import ReadsTruth
 from monitor.presentation.labels import older_labels_sentence
 from monitor.rounds.context import MonitorContext
 from monitor.rounds.labels.truth_reach import NEAR
@@ -22,15 +22,12 @@ def older_labels_concern(
     context: MonitorContext, labeler: ReadsTruth, ids: Sequence[str], window: Window
 ) -> str | None:
     """Report how many labels became known before their prediction; None if few did, or none can."""
-    source = context.source
-    if not isinstance(source, TimesPredictions):
-        return None
     with outside("collect"):
         labeled_at = labeler.label_times(ids)
     if not labeled_at:
         return None
     with outside("scan"):
-        predicted = source.prediction_times([*labeled_at], window)
+        predicted = context.source.prediction_times([*labeled_at], window)
     room = _precision(labeled_at.values())
     older = [item for item in predicted if labeled_at[item] + room < predicted[item]]
     if len(older) < max(FEWEST, NEAR * len(labeled_at)):

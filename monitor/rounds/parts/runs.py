@@ -12,7 +12,7 @@ from monitor.domain.crashpoint import outside
 from monitor.domain.errors import SourceRefused
 from monitor.domain.label_parts import class_name
 from monitor.domain.model import Window
-from monitor.domain.ports import ReadsTruth, Source, TimesPredictions
+from monitor.domain.ports import ReadsTruth, Source
 from monitor.domain.report import NoticeRow
 from monitor.domain.round import Round
 from monitor.presentation.parts.runs import RunsRow, runs_sentence
@@ -80,7 +80,7 @@ class RunsPart(ReportPart):
 
 
 def find_runs(
-    source: Source | TimesPredictions,
+    source: Source,
     window: Window,
     by_class: Mapping[bool, Mapping[str, bool]],
 ) -> RunsRow | None:
@@ -89,8 +89,6 @@ def find_runs(
     ``by_class`` has the label of each item. None if runs are as by chance, or cost little. Items
     with one time take a random order, since ids may be in the order of the scores.
     """
-    if not isinstance(source, TimesPredictions):
-        return None
     with outside("scan"):
         times = source.prediction_times([*by_class[True], *by_class[False]], window)
     ids = sorted(times)

@@ -34,6 +34,12 @@ class JsonlSource:
     def span(self):
         return self._read().span()
 
+    def prediction_times(self, ids, window):
+        return self._read().prediction_times(ids, window)
+
+    def excluded(self, window):
+        return self._read().excluded(window)
+
     def _read(self) -> MemorySource:
         try:
             rows = [json.loads(line) for line in self.path.read_text().splitlines()]

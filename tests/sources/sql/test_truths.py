@@ -39,7 +39,8 @@ class TestTruths(TruthContract):
 def test_a_database_that_is_away_keeps_the_round_waiting(sqlite_place):
     make_table(sqlite_place, [])
     source = source_of(sqlite_place, url="postgresql://u:canary@127.0.0.1:9/d")
-    labeler = ColumnLabeler(ColumnSettings.model_validate({"table": "outcomes", **ASKED}), source)
+    settings = ColumnSettings.model_validate({"table": "outcomes", **ASKED})
+    labeler = ColumnLabeler(settings, source.truths(settings.columns))
 
     with pytest.raises(
         SourceUnavailable, match=r"labeling.table outcomes\).*tried again"
@@ -57,8 +58,10 @@ def test_a_time_that_counts_needs_its_unit_and_then_tells_the_newest(postgres_pl
     make_table(postgres_place, [])
     asked = ColumnSettings.model_validate({"table": "outcomes", "time": "known_at", **ASKED})
 
-    counted = ColumnLabeler(asked, source_of(postgres_place, time_unit="seconds"))
-    unknown = ColumnLabeler(asked, source_of(postgres_place))
+    counted, unknown = (
+        ColumnLabeler(asked, source_of(postgres_place, **unit).truths(asked.columns))
+        for unit in ({"time_unit": "seconds"}, {})
+    )
 
     assert found(counted, ["a"]) == ({"a": Answer.NEGATIVE}, {})
     with pytest.raises(LabelsRefused, match=r"'known_at' \(labeling.time\) .*source.time_unit"):
