@@ -27,7 +27,7 @@ sys.path.insert(0, str(DOCS.parent))
 
 from monitor.cli.app import SECTIONS as GROUPS
 from monitor.cli.app import app
-from monitor.config.adapters import HOOKS, LABELERS, LOGINS, SOURCES, Kinds
+from monitor.config.adapters import HOOKS, LABELERS, SOURCES, Kinds
 from monitor.config.model import Classes, Config, MonitorConfig
 from monitor.config.pages import PagesSettings, WebSettings
 from monitor.domain.challenger import Challenger
@@ -76,7 +76,6 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "false_alarms": FalseAlarms,
     "web": WebSettings,
     "pages": PagesSettings,
-    **of_kinds("pages: login", LOGINS),
     "monitors": MonitorConfig,
     "monitors: classes": Classes,
     **of_kinds("monitors: source", SOURCES),

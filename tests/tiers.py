@@ -71,7 +71,6 @@ TOGETHER = {
     "tests/faults/test_label_studio_kills.py": "label studio",
     "tests/plugins/label_studio/": "label studio",
     "tests/service/pages/test_browser.py": "browser",
-    "tests/plugins/mlflow_login/": "mlflow with accounts",
     "tests/plugins/spark/": "spark",
     "tests/cli/test_spark_story.py": "spark",
     "tests/cli/test_review_story.py": "mlflow",

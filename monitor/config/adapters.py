@@ -1,4 +1,4 @@
-"""Kinds of sources, labelers, hooks and logins: built in, or added by entry points.
+"""Kinds of sources, labelers and hooks: built in, or added by entry points.
 
 `monitor.plugins` and other packages add a kind by an entry point (`monitor.domain.adapters`). Only
 the names of entry points are read. The kind that a config uses is imported, and a fault in it is a
@@ -13,25 +13,21 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, cast
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 from pydantic import BeforeValidator, GetCoreSchemaHandler, TypeAdapter, ValidationInfo
 
 from monitor.config.removed import REMOVED_KINDS
 from monitor.domain.adapters import (
-    Accounts,
     Adapter,
     HookSettings,
     LabelerSite,
-    LoginSettings,
-    LoginSite,
     MadeT,
     SettingsT,
     SiteT,
     SourceSettings,
 )
 from monitor.domain.errors import MonitorError, SettingRefused
-from monitor.domain.extras import needs_extra
 from monitor.domain.ports import EffectHandler, HasTruths, Labeler, Source, TruthTable
 from monitor.domain.setting_types import Settings
 from monitor.domain.settings import Labeling
@@ -260,24 +256,4 @@ HOOKS: Kinds[HookSettings, HookContext, EffectHandler] = Kinds(
         "webhook": Adapter(WebhookSettings, WebhookHandler),
         "log": Adapter(LogSettings, LogHandler),
     },
-)
-
-
-class UsersSettings(LoginSettings):
-    """Let in the users that `pr-monitor users add` put into the store, by their tokens."""
-
-    kind: Literal["users"] = "users"
-
-
-def _store_users(_settings: UsersSettings, site: LoginSite) -> Accounts:
-    with needs_extra("serve", "login: users"):
-        from monitor.storage.pages.accounts import StoreUsers  # noqa: PLC0415  as above
-
-    return StoreUsers(site.store)
-
-
-LOGINS: Kinds[LoginSettings, LoginSite, Accounts] = Kinds(
-    group="pr_monitor.logins",
-    base=LoginSettings,
-    built_in={"users": Adapter(UsersSettings, _store_users)},
 )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from monitor.config.adapters import LABELERS, LOGINS, SOURCES, Kinds
+from monitor.config.adapters import LABELERS, SOURCES, Kinds
 from monitor.config.blocks import RawBlock, written_out
 from monitor.config.model import Config
 from monitor.config.removed import replacement_of
@@ -40,7 +40,6 @@ _PLAIN = (  # what pydantic says, one a line, without reasons and words of Pytho
 )
 _KINDS: dict[object, Kinds[Any, Any, Any]] = {
     "labeling": LABELERS,
-    "login": LOGINS,
     "source": SOURCES,
 }
 _MAY_HIDE = ("string_", "model_", "dict_")  # a secret may stand where text or a section is wanted

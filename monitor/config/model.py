@@ -372,9 +372,6 @@ class Config(Settings):
         if web is not None and page.address.port == web.address.port:
             why = f"port {page.address.port} is that of web.listen; choose another one"
             yield "pages.listen", why
-        refusal = page.login and page.login.why_not_at(self.mlflow.tracking_uri)
-        if refusal:
-            yield "pages.login", refusal
 
     def false_alarm_every(self, monitor: MonitorConfig) -> float:
         """Return the rounds per false alarm that a monitor promises, alone or as its share.

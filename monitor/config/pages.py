@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from typing import Annotated, NamedTuple
+from typing import Literal, NamedTuple
 
-from pydantic import SerializeAsAny, model_validator
+from pydantic import field_validator, model_validator
 
-from monitor.config.adapters import LOGINS
-from monitor.domain.adapters import LoginSettings
 from monitor.domain.errors import SettingRefused
 from monitor.domain.setting_types import Settings
 
@@ -100,15 +98,24 @@ class PagesSettings(ListenSettings):
     browser on the same machine. With ``listen`` alone they are for this machine as well, and the
     log has a link that works once, for each person. It does not depend on what `web` allows.
 
-    Where other machines can reach them they need ``names``, by which browsers ask for them, a
-    ``login``, and a proxy in front of them that speaks ``https``: ``behind_proxy: true``. What such
-    a proxy says of who asks (``X-Forwarded-For`` and ``X-Forwarded-Proto``) is believed then, so
-    nobody else may reach the address.
+    Where other machines can reach them they need ``names``, by which browsers ask for them,
+    ``login: users``, and a proxy in front of them that speaks ``https``: ``behind_proxy: true``.
+    What such a proxy says of who asks (``X-Forwarded-For`` and ``X-Forwarded-Proto``) is believed
+    then, so nobody else may reach the address. ``login: users`` lets in whom `pr-monitor users add`
+    put into the store, by their tokens.
     """
 
     names: tuple[str, ...] = ()
-    login: Annotated[SerializeAsAny[LoginSettings] | None, LOGINS] = None
+    login: Literal["users"] | None = None
     behind_proxy: bool = False
+
+    @field_validator("login", mode="before")
+    @classmethod
+    def _by_name(cls, value: object) -> object:
+        if isinstance(value, dict):
+            why = "write login: users; accounts of an MLflow server can no longer sign in"
+            raise SettingRefused(setting="login", why=why)
+        return value
 
     @model_validator(mode="after")
     def _names_are_names(self) -> PagesSettings:
@@ -135,8 +142,8 @@ class PagesSettings(ListenSettings):
             raise SettingRefused(setting="listen", why=message)
         if self.login is None:
             message = (
-                f"{who}, where links in the log do not work; add {{kind: users}}, or "
-                "{kind: mlflow} for the accounts of the MLflow server"
+                f"{who}, where links in the log do not work; write users, and add people by "
+                "pr-monitor users add"
             )
             raise SettingRefused(setting="login", why=message)
         if not self.names:

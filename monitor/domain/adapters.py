@@ -1,8 +1,7 @@
-"""What a package gives so that its source, labeler, hook or login can be in a config.
+"""What a package gives so that its source, labeler or hook can be in a config.
 
-An entry point of the group ``pr_monitor.sources``, ``pr_monitor.labelers``, ``pr_monitor.hooks`` or
-``pr_monitor.logins``, named as the kind, leads to an adapter; docs/project/adapters.md has an
-example.
+An entry point of the group ``pr_monitor.sources``, ``pr_monitor.labelers`` or ``pr_monitor.hooks``,
+named as the kind, leads to an adapter; docs/project/adapters.md has an example.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from pydantic import Field, PrivateAttr, SecretStr
 
@@ -20,7 +19,6 @@ from monitor.domain.block import Block
 from monitor.domain.challenger import Challenger
 from monitor.domain.judge import Judge
 from monitor.domain.masking import masked
-from monitor.domain.people import Role
 from monitor.domain.ports import Clock, Source
 from monitor.domain.setting_types import Duration, Settings
 from monitor.domain.time_limit import LIMIT
@@ -45,7 +43,7 @@ class ProposedMonitor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Adapter(Generic[SettingsT, SiteT, MadeT]):
-    """A kind of source, labeler, judge, hook or login: its settings, and how one is made of them.
+    """A kind of source, labeler or hook: its settings, and how one is made of them.
 
     A source is made of them and the config's folder, a hook with its `HookContext`, and any other
     with its site. ``propose`` writes the source of a first config, from a name in MLflow, the
@@ -186,58 +184,3 @@ class HookSettings(Settings):
     """What the settings of every hook derive from, which narrow ``kind`` to a `Literal`."""
 
     kind: str
-
-
-class AccountsAway(Exception):
-    """Nobody can be asked now whether a password is right; the text is for the log."""
-
-
-class NameRefused(Exception):
-    """The account is right, and answers cannot be kept under its name; the text says why."""
-
-
-class Accounts(Protocol):
-    """Something that knows people by a name and a password."""
-
-    kind: str  # As the config calls it, and as sessions note it
-    password: str  # What people call it
-    hint: str  # What the page says to who is to sign in
-
-    def name_of(self, name: str, password: str) -> str | None:
-        """Find whose they are; None if the two do not match.
-
-        Raises `AccountsAway` if that cannot be found out now; `NameRefused` if answers cannot be
-        kept under the name.
-        """
-
-    def role(self, name: str) -> Role | None:
-        """Find what somebody may do now; None if they may come in no more."""
-
-    def check(self) -> tuple[str, tuple[str, ...]]:
-        """Describe the accounts for `pr-monitor check`, and what about them is worth a look.
-
-        Raises `MonitorError` if nobody could sign in by them.
-        """
-
-    def how_to_make_admin(self, name: str) -> str:
-        """Describe how somebody gets this role."""
-
-
-class LoginSettings(Settings):
-    """What every login of the pages shares; one adds ``kind: Literal[...]`` and its own."""
-
-    @property
-    def uses_mlflow(self) -> bool:
-        """Whether passwords go to the MLflow server of the config."""
-        return False
-
-    def why_not_at(self, tracking_uri: str) -> str | None:  # noqa: ARG002  most ask no MLflow
-        """Describe why nobody can sign in where MLflow is at this address; None if they can."""
-        return None
-
-
-class LoginSite(NamedTuple):
-    """What a login is made of besides its settings: the store and MLflow's tracking URI."""
-
-    store: Any
-    tracking_uri: str

@@ -358,12 +358,10 @@ def _pages(running: Running) -> PagesServer | None:
         else:
             log.info("labeling page: people sign in", at=link)
 
-    config = running.application.config
     server = PagesServer(
         lambda: running.application.names,
         board_of(lambda: running.application),
         settings=settings,
-        tracking_uri=config.mlflow.tracking_uri,
         notified=report_page,
     )
     server.start()

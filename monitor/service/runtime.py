@@ -104,10 +104,7 @@ class Running:
     def _with_what_stays(self, config: Config) -> Config:
         old = self.application.config
         unchanged: dict[str, Any] = {}
-        login = None if old.pages is None else old.pages.login
-        # People's passwords go to the MLflow that the pages began with, so the runs go there, too.
-        also = ("mlflow",) if login is not None and login.uses_mlflow else ()
-        for name in (*_NEED_A_RESTART, *also):
+        for name in _NEED_A_RESTART:
             if getattr(config, name) != getattr(old, name):
                 unchanged[name] = getattr(old, name)
                 log.warning("setting stays as it was until a restart", setting=name)

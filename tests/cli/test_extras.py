@@ -48,9 +48,7 @@ def test_a_command_that_needs_an_extra_names_it_before_it_does_anything(place, w
 
 
 def test_a_login_that_needs_an_extra_is_a_problem_that_check_names(place):
-    place.config(
-        pages=("monitors:", "pages: {listen: '127.0.0.1:8443', login: {kind: users}}\nmonitors:")
-    )
+    place.config(pages=("monitors:", "pages: {listen: '127.0.0.1:8443', login: users}\nmonitors:"))
 
     done = without(COMMAND % ["check"])
 

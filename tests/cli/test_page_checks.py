@@ -17,7 +17,7 @@ def pages(place):
         section = (
             f"pages:\n  listen: {listen or f'127.0.0.1:{free_port()}'}\n"
             "  names: [labels.example.org]\n"
-            f"  login: {{kind: users}}\n{more}monitors:"
+            f"  login: users\n{more}monitors:"
         )
         place.config(pages=("monitors:", section), **labeling)
         said = place.as_json("check")["checks"]

@@ -11,7 +11,8 @@ from tests.service.pages.site import reachable
     ("without", "said"),
     [
         ({"behind_proxy": None}, r"listen: .* without encryption .* add behind_proxy: true"),
-        ({"login": None}, r"login: other machines can reach .* \{kind: users\}, or \{kind: mlflow"),
+        ({"login": None}, r"login: other machines can reach .* write users"),
+        ({"login": {"kind": "mlflow"}}, "login: write login: users; accounts of an MLflow"),
         ({"names": None}, r"names: other machines can reach .* \[labels\.example\.org\]"),
     ],
 )

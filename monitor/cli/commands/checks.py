@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,15 +11,15 @@ from monitor.cli.commands.data_checks import check_source
 from monitor.cli.commands.results import promise_lines
 from monitor.cli.commands.truth_checks import check_truth
 from monitor.cli.views.checked import Check
-from monitor.config.adapters import LOGINS
 from monitor.config.several import labelers_of
-from monitor.domain.adapters import LoginSite
 from monitor.domain.errors import DeliveryFailed, MonitorError, TryLater
+from monitor.domain.extras import needs_extra
 from monitor.domain.people import Role
 from monitor.domain.ports import Checkable, CheckResult
 from monitor.labeling.column import ColumnLabeler
 from monitor.labeling.page_settings import PageSettings
 from monitor.presentation.forecasts import assured_text, smallest_drop_texts, unanswered_text
+from monitor.presentation.numbers import plural
 from monitor.rounds.answers import store_of_answers
 from monitor.rounds.forecast.simulate import detected_soon, expected_round
 from monitor.rounds.opening.removed_monitors import removed_monitors
@@ -27,15 +27,17 @@ from monitor.rounds.opening.setting_changes import pending_changes
 from monitor.service.web.server import listening
 from monitor.stats.detection.power import WITHIN
 from monitor.storage import schema
+from monitor.storage.pages import people_store
 from monitor.wiring import Application, check_labels, mlflow_handler
 
 if TYPE_CHECKING:
     from monitor.config.pages import PagesSettings
-    from monitor.domain.adapters import Accounts, LoginSettings
     from monitor.domain.label_parts import AssignedLabeler
     from monitor.rounds.context import MonitorContext
     from monitor.rounds.forecast.simulate import ExpectedRound
     from monitor.storage.database import Database
+
+_NO_USERS = "nobody can sign in yet; run: pr-monitor users add NAME --role labeler|viewer|admin"
 
 
 def checks(application: Application, config: Path) -> Iterator[Check]:
@@ -173,7 +175,7 @@ def _page_checks(application: Application) -> Iterator[Check]:
     if settings is not None:
         yield _tried("pages", partial(_pages, settings))
         if settings.login is not None:
-            yield _tried("login of pages", partial(_login, application, settings.login))
+            yield _tried("login of pages", partial(_login, application))
 
 
 def _pages(settings: PagesSettings) -> CheckResult:
@@ -185,22 +187,25 @@ def _pages(settings: PagesSettings) -> CheckResult:
     return CheckResult(text)
 
 
-def _login(application: Application, login: LoginSettings) -> CheckResult:
-    site = LoginSite(application.database, application.config.mlflow.tracking_uri)
-    accounts = LOGINS.make(login, site)
-    text, warnings = accounts.check()
-    return CheckResult(text, (*warnings, *_adjudicators(application, accounts)))
+def _login(application: Application) -> CheckResult:
+    with needs_extra("serve", "login: users"):
+        import monitor.storage.pages.accounts  # noqa: F401  what `serve` will import
+    with application.database.read() as connection:
+        roles = {user.name: Role(user.role) for user in people_store.users(connection)}
+    concerns = [] if roles else [_NO_USERS]
+    return CheckResult(plural(len(roles), "user"), (*concerns, *_adjudicators(application, roles)))
 
 
-def _adjudicators(application: Application, accounts: Accounts) -> Iterator[str]:
+def _adjudicators(application: Application, roles: Mapping[str, Role]) -> Iterator[str]:
     """Name the adjudicators who cannot open the page on which they should decide."""
     for name, monitors in _deciding(application).items():
-        role = accounts.role(name)
+        role = roles.get(name)
+        command = f"add {name!r} --role" if role is None else f"role {name!r}"
         if role is not Role.ADMIN:
             yield (
                 f"labeling.adjudicator of {monitors} is {name}, who "
                 f"{'cannot sign in' if role is None else f'is {role}'} and cannot open the page "
-                f"of conflicts; {accounts.how_to_make_admin(name)}"
+                f"of conflicts; run: pr-monitor users {command} admin"
             )
 
 

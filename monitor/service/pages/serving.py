@@ -13,9 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 
-from monitor.config.adapters import LOGINS
 from monitor.config.pages import PagesSettings
-from monitor.domain.adapters import LoginSite
 from monitor.domain.errors import InputRefused, MonitorError
 from monitor.service.imports import import_for_workers
 from monitor.service.pages import link_login, requests, sign_in
@@ -117,7 +115,6 @@ class PagesServer:
     name: The annotator's name that the first page proposes to who comes by a link.
     notified: Called with the address of the pages at the start and None. If links let people in, it
         is called with each link that works, and who used the one before.
-    tracking_uri: Where MLflow is, for a login by its accounts.
 
     Raises `ConfigRefused` if this machine does not have the address.
     """
@@ -131,15 +128,17 @@ class PagesServer:
         notified: Callable[[str, str | None], None],
         setting: str = "pages.listen",
         name: str = "",
-        tracking_uri: str = "",
     ) -> None:
         self._settings = settings
         self._notify = notified
         self._link_login = LinkLogin(name, self._entered)
         way_in: LinkLogin | SignIn = self._link_login
-        if (login := settings.login) is not None:
-            accounts = LOGINS.make(login, LoginSite(board.database, tracking_uri))
-            way_in = SignIn(accounts, SignInAttempts(board.database, board.clock))
+        if settings.login is not None:
+            # Its hashing belongs to an extra, which pages without a login do not need.
+            from monitor.storage.pages.accounts import StoreUsers  # noqa: PLC0415
+
+            attempts = SignInAttempts(board.database, board.clock)
+            way_in = SignIn(StoreUsers(board.database), attempts)
         queue = TaskQueue(board.database, board.clock, monitors)
         page = pages_app(queue, way_in, board, settings)
         self._server = WebServer(page, settings.address, setting)

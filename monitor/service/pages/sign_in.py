@@ -10,13 +10,12 @@ from datetime import datetime, timedelta
 from http import HTTPStatus
 from math import ceil
 from threading import BoundedSemaphore
-from typing import NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import structlog
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from monitor.domain.adapters import Accounts, AccountsAway, NameRefused
 from monitor.domain.people import Role
 from monitor.domain.ports import Clock
 from monitor.presentation.numbers import plural
@@ -27,6 +26,9 @@ from monitor.storage.database import Database
 from monitor.storage.pages import people_store
 from monitor.storage.pages.people_store import StoredAttempts
 
+if TYPE_CHECKING:
+    from monitor.storage.pages.accounts import StoreUsers
+
 router = APIRouter()
 log = structlog.get_logger("monitor.pages")
 
@@ -34,12 +36,11 @@ FREE_FOR_A_NAME = 5  # Sign-ins under a name that may fail before the next has t
 FREE_FOR_AN_ADDRESS = 20  # Those from an address: an office may have one for all
 LONGEST = timedelta(minutes=5)  # Who guesses has 300 tries a day; whose name it is waits no longer
 _IPV6_OF_ONE = 64  # Bits of an IPv6 address that somebody cannot choose
-MOST_AT_ONCE = 8  # Passwords that are looked at at a time: each takes 19 MB, or waits for MLflow
+MOST_AT_ONCE = 8  # Passwords that are looked at at a time: each takes 19 MB
 
-_WRONG = "This name and this {password} do not match."
+_WRONG = "This name and this token do not match."
 _WAIT = "Too many sign-ins failed. Try again in {wait}."
 _BUSY = "Many people are signing in. Try again in a moment."
-_AWAY = "No password can be checked now. Try again in a moment."
 
 
 class SignInRefused(Exception):
@@ -85,12 +86,6 @@ class SignInAttempts:
             people_store.forget_failures(connection, attempt.name)
             people_store.take_back_failure(connection, attempt.address)
 
-    def undecided(self, attempt: Attempt) -> None:
-        """Take back what was counted: nobody could be asked whether it was right."""
-        with self._database.write() as connection:
-            for digest in sorted(attempt):
-                people_store.take_back_failure(connection, digest)
-
 
 def attempt_of(name: str, address: str) -> Attempt:
     """Return under what a sign-in is counted; spellings that may mean the same account are one."""
@@ -119,24 +114,22 @@ def _network(address: str) -> str:
 
 
 class SignIn:
-    """Lets in who has an account."""
+    """Lets in the users of the store."""
 
+    login: ClassVar[str | None] = "users"
     unauthenticated = (
         "You are not signed in here, or no longer. Sign in in this tab: answers that wait in it "
         "are kept, and sent then."
     )
 
-    def __init__(self, accounts: Accounts, attempts: SignInAttempts) -> None:
-        self.login: str | None = accounts.kind
-        self.hint = accounts.hint
-        self.password = accounts.password
-        self._accounts = accounts
+    def __init__(self, users: "StoreUsers", attempts: SignInAttempts) -> None:
+        self._users = users
         self._attempts = attempts
         self._room = BoundedSemaphore(MOST_AT_ONCE)
 
     def role(self, name: str) -> Role | None:
         """Find what somebody may do now."""
-        return self._accounts.role(name)
+        return self._users.role(name)
 
     def name_of(self, name: str, password: str, address: str) -> str:
         """Find whose name and password these are."""
@@ -154,26 +147,17 @@ class SignIn:
             raise SignInRefused(
                 HTTPStatus.TOO_MANY_REQUESTS, _WAIT.format(wait=_wait_text(wait)), wait
             )
-        try:
-            annotator = self._accounts.name_of(name, password)
-        except AccountsAway as away:
-            self._attempts.undecided(attempt)
-            log.warning("nobody can sign in now", reason=str(away))
-            raise SignInRefused(HTTPStatus.SERVICE_UNAVAILABLE, _AWAY) from None
-        except NameRefused as refused:
-            self._attempts.succeeded(attempt)
-            raise SignInRefused(HTTPStatus.FORBIDDEN, str(refused)) from None
+        annotator = self._users.name_of(name, password)
         if annotator is None:
-            message = _WRONG.format(password=self.password.lower())
-            raise SignInRefused(HTTPStatus.UNAUTHORIZED, message)
+            raise SignInRefused(HTTPStatus.UNAUTHORIZED, _WRONG)
         self._attempts.succeeded(attempt)
         return annotator
 
 
 @router.get("/sign-in")
-def sign_in_page(request: Request) -> Response:
-    """Ask for a name and a password."""
-    return _page(request.app.state.way_in)
+def sign_in_page() -> Response:
+    """Ask for a name and a token."""
+    return _page()
 
 
 @router.post("/sign-in")
@@ -186,7 +170,7 @@ def sign_in(request: Request, form: Form) -> Response:
     except SignInRefused as refused:
         # Not the name: some write their password there.
         log.warning("sign-in refused", status=int(refused.status), address=address)
-        page = _page(way_in, name, str(refused))
+        page = _page(name, str(refused))
         page.status_code = refused.status
         if refused.wait is not None:
             page.headers["retry-after"] = str(ceil(refused.wait.total_seconds()))
@@ -195,10 +179,8 @@ def sign_in(request: Request, form: Form) -> Response:
     return create_session(request, annotator)
 
 
-def _page(way_in: SignIn, name: str = "", problem: str = "") -> Response:
-    return html_page(
-        "sign-in.html", hint=way_in.hint, password=way_in.password, name=name, problem=problem
-    )
+def _page(name: str = "", problem: str = "") -> Response:
+    return html_page("sign-in.html", name=name, problem=problem)
 
 
 def _wait_text(wait: timedelta) -> str:

@@ -15,7 +15,6 @@ from monitor.storage.pages import people_store
 _BYTES = 24
 # Of what OWASP names as enough the one with the least memory, since a service has many callers.
 _HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
-_ADD = "nobody can sign in yet; run: pr-monitor users add NAME --role labeler|viewer|admin"
 
 
 def new_token() -> str:
@@ -35,10 +34,6 @@ def _nobodys() -> str:
 
 class StoreUsers:
     """The users that `pr-monitor users add` put into the store."""
-
-    kind = "users"
-    password = "Token"  # noqa: S105  what the field of the form is called
-    hint = "The person who runs pr-monitor gives you a name and a token."
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -62,14 +57,3 @@ class StoreUsers:
         with self._database.read() as connection:
             role = people_store.role_of(connection, name)
         return None if role is None else Role(role)
-
-    def check(self) -> tuple[str, tuple[str, ...]]:
-        """Count the users; that there are none is worth a look."""
-        with self._database.read() as connection:
-            count = len(people_store.users(connection))
-        return f"{count} user{'' if count == 1 else 's'}", () if count else (_ADD,)
-
-    def how_to_make_admin(self, name: str) -> str:
-        """Name the command that gives somebody the role."""
-        how = f"add {name!r} --role" if self.role(name) is None else f"role {name!r}"
-        return f"run: pr-monitor users {how} admin"

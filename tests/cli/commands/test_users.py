@@ -80,7 +80,7 @@ def test_removing_and_signing_out_end_the_sessions_of_that_name_alone(place):
     for name in ("ada", "bob"):
         place.run("users", "add", name)
     sessions = "insert into page_sessions values ('{0}{1}', '{0}', '2100-01-01', '{1}')"
-    for name, login in (("ada", "users"), ("bob", "users"), ("cleo", "mlflow")):
+    for name, login in (("ada", "users"), ("bob", "users"), ("cleo", "users")):
         place.query(sessions.format(name, login))
 
     removed = place.run("users", "remove", "ada")

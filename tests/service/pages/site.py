@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy import text
 
@@ -33,7 +33,7 @@ def reachable(**more):
     given = {
         "listen": "0.0.0.0:8443",
         "names": [NAME],
-        "login": {"kind": "users"},
+        "login": "users",
         "behind_proxy": True,
         **more,
     }
@@ -46,13 +46,11 @@ class Site:
 
     database: Database
     settings: PagesSettings = field(default_factory=reachable)
-    accounts: Any = None
     now: datetime = BEGAN
 
     def application(self):
         """The pages as they are after a start, or on another replica."""
-        accounts = self.accounts or StoreUsers(self.database)
-        way_in = SignIn(accounts, SignInAttempts(self.database, lambda: self.now))
+        way_in = SignIn(StoreUsers(self.database), SignInAttempts(self.database, lambda: self.now))
         desk = TaskQueue(self.database, lambda: self.now, lambda: ["mail"])
         return pages_app(desk, way_in, self.board(), self.settings)
 

@@ -1,1 +1,0 @@
-"""Sign in to the pages with the accounts of an MLflow server."""
