@@ -132,7 +132,7 @@ def parse_pairs(texts: Sequence[str], option: str, example: str) -> dict[str, fl
     for text in texts:
         match = re.fullmatch(r"\s*(\w+)\s*=\s*([+-]?\d*\.?\d+)\s*", text)
         if match is None:
-            message = f"{text!r} is no metric with a number; write {example}"
+            message = f"{text!r} is not a metric with a number; write {example}"
             raise typer.BadParameter(message, param_hint=option)
         if match[1] in pairs:
             message = f"{match[1]} has two numbers, {pairs[match[1]]:g} and {match[2]}; give one"

@@ -262,7 +262,7 @@ def _check_placeholders(
         used |= names
         for name in names.difference(placeholders):
             message = (
-                f"{{{name}}} is no placeholder of this block, which has {listed}; "
+                f"{{{name}}} is not a placeholder of this block, which has {listed}; "
                 f"write {{{{{name}}}}} for the text"
             )
             tree.refuse((*way, *path), message)

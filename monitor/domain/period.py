@@ -52,7 +52,7 @@ def _days(part: str, text: str) -> Days:
             return _matched(*(None if of is None else int(of) for of in match.groups()))
     except (ValueError, OverflowError):  # a day or a month that does not exist
         pass
-    message = f"{text!r} is no period; write 2026, 2026-Q3, 2026-09, 2026-09-30 or FROM..TO"
+    message = f"{text!r} is not a period; write 2026, 2026-Q3, 2026-09, 2026-09-30 or FROM..TO"
     raise InputRefused(message)
 
 

@@ -32,7 +32,7 @@ def picture(data: bytes, path: str = "") -> Value:
         return no_picture(f"it has more than {MOST_BYTES // 1_000_000} MB", path)
     media_type = image_type(data)
     if media_type is None:
-        return no_picture("it is no PNG, JPEG, GIF or WebP", path)
+        return no_picture("it is not a PNG, JPEG, GIF or WebP", path)
     url = f"data:{media_type};base64,{base64.b64encode(data).decode()}"
     return {"kind": "image", "value": url, **_from(path)}
 

@@ -143,7 +143,7 @@ def _near_the_rate(flagged: int, labeled: int, rate: float, terms: Terms) -> lis
         return []
     return [
         f"{percent_text(flagged / labeled)} of the labeled {terms.items} are {terms.flagged}, but "
-        f"{percent_text(rate)} of all: they are no plain random sample; {_ADVICE}"
+        f"{percent_text(rate)} of all: they are not a plain random sample; {_ADVICE}"
     ]
 
 

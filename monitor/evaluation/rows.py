@@ -238,7 +238,7 @@ def _numbers(column: Column, what: str, expected: str | None = None) -> Values:
     expected = expected or f"{what}s are numbers"
     series = pd.Series(_flat(column.values))
     if series.empty:
-        message = f"{column.name}: there is no row; wanted labeled items"
+        message = f"{column.name}: it has no rows; expected labeled items"
         raise InputRefused(message)
     _check_filled(series, f"{column.name}: no {what}", "; leave such rows out of the data")
     numbers = pd.to_numeric(series, errors="coerce")

@@ -40,7 +40,7 @@ def propose_from_labels(rows: LabeledRows, drawn: EvaluationSample, goal: Goal) 
     if min(positive, len(rows) - positive) < FEWEST_FOR_CURVES:
         message = (
             f"{positive} positive and {len(rows) - positive} negative labels are too few for a "
-            f"threshold; wanted {FEWEST_FOR_CURVES} of each"
+            f"threshold; it needs {FEWEST_FOR_CURVES} of each"
         )
         raise InputRefused(message)
     warnings = labeled_set_warnings(rows, drawn)

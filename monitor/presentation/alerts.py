@@ -194,7 +194,7 @@ def forgotten_sentence(alert: AlertRow, *, monitor: str) -> str:
     """Return the sentence that the store was restored to a time before an alert."""
     return (
         f"{monitor}: {_alert_of_round(alert)} ends here, because the store was restored from a "
-        "backup without it. This is no sign of recovery: later rounds run again, and a new "
+        "backup without it. This is not a sign of recovery: later rounds run again, and a new "
         "alert fires if their labels still show a breach."
     )
 

@@ -111,7 +111,7 @@ class ChangeDetector:
             pass  # the look meets and reports it
         except Exception:
             name = context.settings.name
-            log.exception("not known whether labels changed: stopped by a bug", monitor=name)
+            log.exception("cannot tell whether labels changed: stopped by a bug", monitor=name)
         return (), ""
 
     def _labelers(self, context: MonitorContext, current: MonitorVersion) -> tuple[Labeler, ...]:

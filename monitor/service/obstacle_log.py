@@ -24,7 +24,7 @@ OBSTACLES = frozenset(
         "monitor not looked at",
         "monitor stopped",
         "not delivered",
-        "not known whether rounds were forgotten",
+        "cannot tell whether rounds were forgotten",
         "round waits",
         "tick stopped",
         "window not shared",

@@ -100,7 +100,7 @@ class ShownRows:
             folder = None if one.folder is None else self._base_folder / one.folder
             if folder is not None and not folder.is_dir():
                 message = (
-                    f"{folder} (columns.show, folder of {one.column!r}) is no folder; mount or "
+                    f"{folder} (columns.show, folder of {one.column!r}) is not a folder; mount or "
                     "make it, or name the one that the pictures are in"
                 )
                 raise SourceRefused(message)

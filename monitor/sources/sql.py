@@ -225,7 +225,7 @@ def _parsed(address: str) -> URL:
     try:
         return make_url(address)
     except (ArgumentError, ValueError):
-        message = "source.url is not the address of a database, or its port is no number"
+        message = "source.url is not the address of a database, or its port is not a number"
         raise SourceRefused(message) from None
 
 

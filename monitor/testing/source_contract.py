@@ -264,9 +264,9 @@ class SourceContract:
     def test_an_item_was_predicted_when_its_earliest_row_of_the_window_was(self) -> None:
         """So labels that are older than their predictions are found."""
         first, second, *_ = example_rows()
-        again = {**first, "time": first["time"] + timedelta(hours=1)}
+        repeated = {**first, "time": first["time"] + timedelta(hours=1)}
 
-        times = self.source([again, first, second]).prediction_times([first["id"]], self.window)
+        times = self.source([repeated, first, second]).prediction_times([first["id"]], self.window)
 
         assert times == {first["id"]: first["time"]}
 

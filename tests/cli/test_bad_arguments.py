@@ -14,7 +14,7 @@ def test_a_slot_that_is_none_names_its_neighbours(place):
 
     before, after = place.at(place.slot - timedelta(days=1)), place.at(place.slot)
     sentence = (
-        f"--slot {asked:%Y-%m-%dT%H:%M} is no slot of mail ({place.cron!r} in UTC); the nearest "
+        f"--slot {asked:%Y-%m-%dT%H:%M} is not a slot of mail ({place.cron!r} in UTC); the nearest "
         f"are {before} and {after} UTC"
     )
     assert (done.code, done.lines) == (65, [f"pr-monitor: {sentence}"])

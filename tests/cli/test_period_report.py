@@ -66,7 +66,7 @@ def test_each_monitor_has_a_part_and_one_without_rounds_is_named(filled, year):
     [
         (["3", "--period", "2026"], 2, "omit ROUND and --version"),
         (["--version", "1", "--period", "2026"], 2, "omit ROUND and --version"),
-        (["--period", "last quarter"], 65, "'last quarter' is no period; write 2026, 2026-Q3"),
+        (["--period", "last quarter"], 65, "'last quarter' is not a period; write 2026, 2026-Q3"),
         (["--period", "1999"], 65, "its rounds 1 to 8 end theirs from "),
     ],
 )

@@ -111,10 +111,10 @@ def test_a_corrected_label_file_restates_the_rounds_that_it_has_answers_of_and_n
     late = place.run_at(place.now + LATER, "labels", "import", "todo.csv")
     done = restate(place, "--labels", "todo.csv", *WHY)
 
-    assert "is of no round that takes labels now" in late.out
+    assert "belongs to no round that takes labels now" in late.out
     assert (late.code, done.code) == (65, 65)
     assert "refused: todo.csv row 42: " in done.out
-    assert "it is of no round that is to be restated" in done.out
+    assert "it belongs to no round that is being restated" in done.out
     assert "round 1, version 2 (" in done.out
     page = place.as_json("show", "1")
     assert sum(row["positive"] for row in page["strata"]) == 40

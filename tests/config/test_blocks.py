@@ -171,7 +171,7 @@ REFUSED_EACH = """\
 [travel, finance]}⏎    source: => [travel, finance], of: [a, null]}⏎    model: "models:/{of}/1"⏎    source:
     4, monitors[mail-{column}].model: {of} is null for a monitor, and no text holds null; use it alone
 about {column}? => about {colum}?
-    9, monitors[mail-{column}].labeling.question: {colum} is no placeholder of this block, which has {column}; write {{colum}} for the text
+    9, monitors[mail-{column}].labeling.question: {colum} is not a placeholder of this block, which has {column}; write {{colum}} for the text
 mail-{column} => mail
     2, monitors[mail].name: all monitors of the block would have the same name; write mail-{column}
 - name: mail-{column}⏎    for => - for

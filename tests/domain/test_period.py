@@ -29,7 +29,7 @@ def test_a_period_has_all_days_that_its_name_says(text, days):
     ["", "..", "2026-Q5", "2026-13", "2026-02-30", "26", "2026..", "9999", "0001", "Q3", "२०२६"],
 )
 def test_what_names_no_period_is_refused_with_the_forms(text):
-    with pytest.raises(InputRefused, match=r"is no period; write 2026, 2026-Q3, .*FROM\.\.TO"):
+    with pytest.raises(InputRefused, match=r"is not a period; write 2026, 2026-Q3, .*FROM\.\.TO"):
         parse_period(text)
 
 

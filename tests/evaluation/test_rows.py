@@ -33,7 +33,7 @@ def with_values(column, *values):
             r"values 0, 0.37, 1; .*; give a threshold if it is a scor",
         ),
         (with_values("predicted", None), "'predicted': no predicted class in 1 of 87 rows"),
-        (FRAME.iloc[:0], "column 'label': there is no row; wanted labeled items"),
+        (FRAME.iloc[:0], "column 'label': it has no rows; expected labeled items"),
         (FRAME[FRAME.label == 1], r"none of the 38 items is negative \(0\) by column 'label'"),
         (FRAME[FRAME.predicted == 0], "none of the 48 items is flagged by column 'predicted'"),
         (FRAME[["predicted"]], "label names the column 'label', but the data has predicted"),

@@ -112,9 +112,9 @@ def test_a_link_that_stays_in_the_folder_is_followed(tmp_path, pictures):
         ("none.png", "no such file or directory"),
         ("below", "is a directory"),
         ("pipe", "it is not a file"),
-        ("drawing.svg", "it is no PNG, JPEG, GIF or WebP"),
-        ("page.png", "it is no PNG, JPEG, GIF or WebP"),
-        ("empty.png", "it is no PNG, JPEG, GIF or WebP"),
+        ("drawing.svg", "it is not a PNG, JPEG, GIF or WebP"),
+        ("page.png", "it is not a PNG, JPEG, GIF or WebP"),
+        ("empty.png", "it is not a PNG, JPEG, GIF or WebP"),
         ("large.png", "it has more than 1 MB"),
         ("good.png\0", "embedded null byte"),
         ("x" * 300, "file name too long"),
@@ -139,7 +139,7 @@ def test_what_is_no_picture_is_told(tmp_path, pictures, path, problem):
         ("data:image/png,abc", "its data URL is not in base64"),
         ("data:image/png;base64,@@@", "its data URL is not complete base64"),
         ("data:image/png;base64,YQ", "its data URL is not complete base64"),
-        ("data:image/svg+xml;base64,PHN2Zy8+", "it is no PNG, JPEG, GIF or WebP"),
+        ("data:image/svg+xml;base64,PHN2Zy8+", "it is not a PNG, JPEG, GIF or WebP"),
     ],
 )
 def test_a_data_url_of_no_picture_is_told(tmp_path, url, problem):

@@ -151,7 +151,7 @@ class FirstAnswer:
         if self.labels is not None:
             yield from self.labels.document()
         elif self.costs is not None and not by_scores:
-            yield "Nothing can be said yet of precision and recall: no labels, no probabilities."
+            yield "Precision and recall are unknown: there are no labels and no probabilities yet."
         if not self.flagged or not self.passed:
             missing = "flagged" if self.passed else "passed"
             rule = "--threshold" if self.scores is not None else "--predicted, --positive"
@@ -343,7 +343,7 @@ def _costs(costs: Costs, verdicts: str | None, *, has_scores: bool) -> Iterator[
     if costs.basis == "nothing":
         rates = ", ".join(f"{name} {costs.expected[name]:.2g}" for name in ASSUMED)
         if has_scores:
-            yield f"The scores are no probabilities, so this assumes {rates} until labels are in."
+            yield f"The scores are not probabilities, so this assumes {rates} until labels are in."
         else:
             yield f"Without scores this assumes {rates}; a column of scores would save labels."
     if costs.plausible is not None and len({*costs.plausible}) > 1:

@@ -155,7 +155,8 @@ def _drift(drops: Sequence[str], prevalence: str | None) -> Drift:
     for metric, change in changes.items():
         if not -1 < change < 1:
             message = (
-                f"{metric}={change:g} is no change of a share; ten points less are {metric}=-0.10"
+                f"{metric}={change:g} is not a change of a share; write {metric}=-0.10 for ten "
+                "points less"
             )
             raise typer.BadParameter(message, param_hint="--drop")
         if metric not in metrics:
@@ -168,7 +169,7 @@ def _drift(drops: Sequence[str], prevalence: str | None) -> Drift:
 def _times(text: str) -> float:
     match = re.fullmatch(r"x?(\d*\.?\d+)", text)
     if match is None or float(match[1]) <= 0:
-        message = f"{text!r} is no multiple; write x2 for twice as common, x0.5 for half"
+        message = f"{text!r} is not a multiple; write x2 for twice as common, x0.5 for half"
         raise typer.BadParameter(message, param_hint="--prevalence")
     return float(match[1])
 

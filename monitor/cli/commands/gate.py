@@ -149,10 +149,10 @@ def _limits(texts: list[str]) -> dict[str, float]:
     limits = parse_pairs(texts, "--at-least", "precision=0.80")
     for metric, limit in limits.items():
         if metric not in METRICS:
-            message = f"{metric!r} is no metric; use one of {', '.join(METRICS)}"
+            message = f"{metric!r} is not a metric; use one of {', '.join(METRICS)}"
             raise typer.BadParameter(message, param_hint="--at-least")
         if not 0 < limit < 1:
-            message = f"{metric}={limit:g} is no share between 0 and 1; write {metric}=0.80"
+            message = f"{metric}={limit:g} is not a share between 0 and 1; write {metric}=0.80"
             raise typer.BadParameter(message, param_hint="--at-least")
     return limits
 

@@ -169,7 +169,7 @@ def import_(
             accepted = accepting(context)
             tasks |= accepted
             parts_of |= dict.fromkeys(accepted, context)
-        available = "it is of no round that takes labels now"
+        available = "it belongs to no round that takes labels now"
         now = application.clock()
         collected = read_labels(file, tasks, unknown_hint=available, follow=True, now=now)
         taken = _store(collected, parts_of)
@@ -316,7 +316,7 @@ def restate(
 def _read_corrected(path: Path, tasks: Mapping[str, Task]) -> Collected:
     from monitor.labeling.label_files import read_labels
 
-    available = "it is of no round that is to be restated"
+    available = "it belongs to no round that is being restated"
     return read_labels(path, tasks, unknown_hint=available, follow=True)
 
 

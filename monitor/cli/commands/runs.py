@@ -223,8 +223,8 @@ def _refuse_no_slot(context: MonitorContext, slot: str, due: datetime) -> None:
     if before != due and _round_at(context, due) is None:
         after = next(slots_after(schedule, due))
         message = (
-            f"--slot {slot} is no slot of {name} ({schedule.cron!r} in {schedule.time_zone}); the "
-            f"nearest are {minute(before)} and {minute(after)} UTC"
+            f"--slot {slot} is not a slot of {name} ({schedule.cron!r} in {schedule.time_zone}); "
+            f"the nearest are {minute(before)} and {minute(after)} UTC"
         )
         raise InputRefused(message)
 

@@ -111,7 +111,7 @@ def init(
         _init_experiment(experiment, tracking_uri, flags, config, json=json)
         return
     if experiment or span:
-        message = "PREDICTIONS and --experiment name two places of predictions; give one"
+        message = "PREDICTIONS and --experiment both name predictions; give one of them"
         raise typer.BadParameter(message)
     path = predictions = _pattern(predictions)
     if "://" not in path and not Path(path).is_absolute():

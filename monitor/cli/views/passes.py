@@ -184,7 +184,7 @@ def _round_sentence(round_: Round, *, is_stated: bool) -> str:
     silent = not round_.reason or (is_stated and round_.state in WAITING)
     reason = "" if silent else f": {round_.reason}"
     waits = (
-        f", labels wanted by {minute(round_.people_deadline)} UTC"
+        f", labels due by {minute(round_.people_deadline)} UTC"
         if round_.state is RoundState.LABELING
         else _waits(round_)
     )

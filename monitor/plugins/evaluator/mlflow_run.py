@@ -165,8 +165,8 @@ def _predicted(
         values = _of_positive(values, name)
     elif values.ndim > 1 and values.shape[1:] != (1,):
         message = (
-            f"{name} has the shape {values.shape}; wanted a class or a score for each row, or the "
-            "probabilities of two classes"
+            f"{name} has the shape {values.shape}; expected a class or a score for each row, "
+            "or the probabilities of two classes"
         )
         raise InputRefused(message)
     column = Column(name, values)

@@ -68,5 +68,5 @@ def _time(seconds: object) -> str | None:
             return datetime.fromtimestamp(seconds, tz=UTC).isoformat()
     except (ValueError, OverflowError, OSError):
         pass
-    message = f"_timestamp {str(seconds)[:40]!r} is no time; Prodigy writes seconds since 1970"
+    message = f"_timestamp {str(seconds)[:40]!r} is not a time; Prodigy writes seconds since 1970"
     raise LabelsRefused(message)

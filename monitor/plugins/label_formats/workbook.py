@@ -116,7 +116,7 @@ def sheet_rows(name: str, stream: IO[bytes], most: int) -> list[SheetRow]:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # of the disk, and not of the file
         problem = (
-            f"is no .xlsx workbook that can be read ({type(error).__name__}); save it again as "
+            f"is not a readable .xlsx workbook ({type(error).__name__}); save it again as "
             ".xlsx without a password, or as CSV UTF-8"
         )
     message = f"{name} {problem}"

@@ -89,7 +89,7 @@ def _requested_key(task: StudioTask, keys: Collection[str]) -> str:
 def _name(annotation: StudioAnnotation, people: Mapping[int, str]) -> str:
     user_id = annotation.completed_by
     if user_id is None:
-        message = "it names nobody as its author (completed_by); answer the task again"
+        message = "it has no author (completed_by); answer the task again"
         raise ValueError(message)
     return people.get(user_id) or f"user {user_id}"
 

@@ -54,7 +54,7 @@ def check_named(table: str, setting: str) -> None:
     """Refuse what no catalog can have as a table."""
     if not all(table.split(".")) or "." not in table:
         message = (
-            f"{table!r} is no table of a catalog; write its namespace and its name, "
+            f"{table!r} is not a table of a catalog; write its namespace and its name, "
             "such as mail.predictions"
         )
         raise SettingRefused(setting=setting, why=message)

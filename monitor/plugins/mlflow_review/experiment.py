@@ -136,7 +136,7 @@ class ReviewExperiment:
         questions = [text for text in names if text != CANNOT_TELL]
         if len(questions) != 1 or CANNOT_TELL not in names:
             message = (
-                f"MLflow's review queue {queue['name']} asks {names}, wanted are one question "
+                f"MLflow's review queue {queue['name']} asks {names}; expected one question "
                 f"and {CANNOT_TELL!r}; delete that queue, and it is created again"
             )
             raise LabelsRefused(message)

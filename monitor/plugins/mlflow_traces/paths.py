@@ -43,7 +43,7 @@ def problem_of(path: str) -> str | None:
     roots = ", ".join(f"{each}.NAME" for each in (*SPAN_ROOTS, *TRACE_ROOTS))
     close = difflib.get_close_matches(root, (*SPAN_ROOTS, *TRACE_ROOTS), n=1)
     hint = f"; did you mean {'.'.join([*close, *filter(None, [rest])])}?" if close and rest else ""
-    return f"{path!r} is no path into a trace; write one of {roots}{hint}"
+    return f"{path!r} is not a path into a trace; write one of {roots}{hint}"
 
 
 def value_at(value: Any, path: str) -> Any:

@@ -125,6 +125,6 @@ class FeedbackLabels(Labeling):
     @model_validator(mode="after")
     def _asks_no_second_person(self) -> FeedbackLabels:
         if self.overlap > 0:
-            why = "nobody is asked, so no second person is; remove it"
+            why = "nobody is asked, so no second person can be; remove it"
             raise SettingRefused(setting="overlap", why=why)
         return self

@@ -53,7 +53,7 @@ def unlisted_verdicts_sentence(judge: Judge, values: Mapping[str, int]) -> str:
             f"{what}, which count as no; list the values that mean no under judge.negative, so "
             "that an item with any other value has no verdict"
         )
-    return f"{what}, which neither judge.positive nor judge.negative lists, so they are no verdict"
+    return f"{what}, which neither judge.positive nor judge.negative lists; they are not verdicts"
 
 
 def verdicts_text(sizes: Mapping[Verdict | None, int]) -> str:

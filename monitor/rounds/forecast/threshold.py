@@ -110,7 +110,7 @@ def propose(connection: Connection, round_: Round, count: int, goal: Goal) -> Pr
     if min(positive, labeled - positive) < FEWEST_FOR_CURVES:
         message = (
             f"{positive} positive and {labeled - positive} negative labels are too few for a "
-            f"threshold; wanted {FEWEST_FOR_CURVES} of each, so label more or take more --rounds"
+            f"threshold; it needs {FEWEST_FOR_CURVES} of each, so label more or take more --rounds"
         )
         raise _refused(round_, message)
     try:

@@ -242,7 +242,7 @@ def _shown_by_mlflow(context: MonitorContext) -> datetime | None:
     try:
         return context.runs.newest_slot(store, name)
     except DeliveryFailed as error:
-        log.warning("not known whether rounds were forgotten", monitor=name, reason=str(error))
+        log.warning("cannot tell whether rounds were forgotten", monitor=name, reason=str(error))
         return None
 
 

@@ -83,7 +83,7 @@ class LabeledSample:
             message = f"every one of {len(self.stratum)} items must be worth more than 0 labels"
             raise ValueError(message)
         if not 0 < self.flagged < len(self.size):
-            message = f"{self.flagged} of {len(self.size)} strata flagged; wanted some of each"
+            message = f"{self.flagged} of {len(self.size)} strata flagged; expected some of each"
             raise ValueError(message)
         if np.any((self.stratum < 0) | (self.stratum >= len(self.size))):
             message = f"a stratum is a position from 0 to {len(self.size) - 1}"
@@ -93,7 +93,7 @@ class LabeledSample:
     def _check_labeled(self, least: int) -> None:
         for h, (n, size) in enumerate(zip(self.labeled, self.size, strict=True)):
             if n > size or (n < least and size > 0):
-                message = f"stratum {h} has {n} labeled of {size} items; wanted {least} to {size}"
+                message = f"stratum {h} has {n} labeled of {size} items; expected {least} to {size}"
                 raise ValueError(message)
 
     @property

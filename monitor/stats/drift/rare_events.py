@@ -26,7 +26,7 @@ def rates_differ(
     """
     if min(size, size_before) <= 0 or min(events, events_before) < 0 or not 0 < level < 1:
         message = (
-            f"wanted positive sizes, counts of 0 or more and a level in (0, 1), got {events} of "
+            f"expected positive sizes, counts of 0 or more and a level in (0, 1), got {events} of "
             f"{size}, {events_before} of {size_before} and {level}"
         )
         raise ValueError(message)

@@ -193,7 +193,7 @@ def _check(classes: Sequence[ClassSample], level: float, estimand: str) -> None:
     check_estimand(estimand)
     names = [each.name for each in classes]
     if not names or len(set(names)) < len(names):
-        message = f"one sample for each class is wanted, got {', '.join(names) or 'none'}"
+        message = f"expected one sample for each class, got {', '.join(names) or 'none'}"
         raise ValueError(message)
 
 

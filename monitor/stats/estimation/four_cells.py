@@ -72,7 +72,7 @@ class FourCells:
         up, yes = (np.asarray(each, dtype=np.bool_) for each in (flagged, positive))
         each = np.ones(len(up)) if weight is None else np.asarray(weight, dtype=np.float64)
         if up.all() or not up.any():
-            message = "all items are of one predicted class; wanted some of each"
+            message = "all items are of one predicted class; expected some of each"
             raise ValueError(message)
         cell = 2 * ~up + ~yes
         total = np.bincount(cell, weights=each, minlength=4)
@@ -171,7 +171,7 @@ def _drawn_shares(labeled: Floats, seed: int, points: int) -> Floats:
 def _rate_draws(matrix: Matrix, method: str) -> MatrixDraws:
     def rate(estimand: Estimand) -> Matrix:
         if estimand != "rate":
-            message = f"the set does not describe a window; wanted rate, got {estimand!r}"
+            message = f"the set does not describe a window; expected rate, got {estimand!r}"
             raise ValueError(message)
         return matrix
 

@@ -81,7 +81,7 @@ def test_a_set_with_chosen_proportions_does_not_pass_as_a_plain_random_sample(la
     assert (doubtful.code, contradicted.code, sure.code) == (4, 4, 0)
     assert doubtful.out.startswith("UNDECIDED: recall is at least 0.9: 0.98")
     assert "200 flagged and 300 passed items are labeled: round numbers" in doubtful.out
-    assert "but 3 % of all: they are no plain random sample" in contradicted.out
+    assert "but 3 % of all: they are not a plain random sample" in contradicted.out
 
 
 def told(place, *words, code=0):
@@ -176,8 +176,8 @@ def test_another_classifier_is_compared_on_the_labels_of_a_round(closed):
     [
         (BY_CLASS, 65, "nothing is required; give --at-least precision=0.80 or --not-worse-than"),
         (("--at-least", "recall=0.5"), 65, "name a labeled file, or a closed round by --round"),
-        ((*BY_CLASS, "--at-least", "recal=0.5"), 2, "'recal' is no metric; use one of precision"),
-        ((*BY_CLASS, "--at-least", "recall=50"), 2, "recall=50 is no share between 0 and 1"),
+        ((*BY_CLASS, "--at-least", "recal=0.5"), 2, "'recal' is not a metric; use one of"),
+        ((*BY_CLASS, "--at-least", "recall=50"), 2, "recall=50 is not a share between 0 and 1"),
         (
             (*BY_CLASS, "--at-least", "recall=0.9", "--at-least", "recall=0.1"),
             2,

@@ -109,8 +109,8 @@ def test_a_session_without_a_name_makes_no_person_of_its_time(read):
         ({"accept": ["no"]}, "was answered in Prodigy's interface 'classification', where accept"),
         ({"answer": "maybe"}, "answer 'maybe' is not known; Prodigy's are accept, reject, ignore"),
         ({"answer": ["accept"]}, "answer \"['accept']\" is not known"),
-        ({"_timestamp": "now"}, "_timestamp 'now' is no time; Prodigy writes seconds since 1970"),
-        ({"_timestamp": 1e300}, "_timestamp '1e+300' is no time"),
+        ({"_timestamp": "now"}, "_timestamp 'now' is not a time; Prodigy writes seconds"),
+        ({"_timestamp": 1e300}, "_timestamp '1e+300' is not a time"),
         ({"_annotator_id": "x" * 201}, "annotator 'xxx"),
     ],
 )

@@ -190,7 +190,7 @@ def test_what_is_no_workbook_is_refused_in_one_sentence(tmp_path):
     for content in (b"", b"task,label", whole[:-30], whole[: len(whole) // 2], b"PK" * 500):
         (tmp_path / "t.xlsx").write_bytes(content)
 
-        assert "t.xlsx is no .xlsx workbook that can be read" in refusal_of(tmp_path / "t.xlsx")
+        assert "t.xlsx is not a readable .xlsx workbook" in refusal_of(tmp_path / "t.xlsx")
 
 
 BOMB = (
@@ -336,7 +336,7 @@ def test_a_workbook_that_never_became_whole_is_told_as_a_problem(labeler):
 
     collected = labeler.collect(TASKS, None)
 
-    assert collected.problems[0].startswith("ada.xlsx is no .xlsx workbook that can be read")
+    assert collected.problems[0].startswith("ada.xlsx is not a readable .xlsx workbook")
 
 
 def test_what_a_spreadsheet_puts_beside_an_open_file_is_none(labeler):

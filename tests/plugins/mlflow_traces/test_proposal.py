@@ -189,7 +189,7 @@ def test_init_writes_a_config_that_loads(store, tmp_path, monkeypatch):
     [
         ((), "name PREDICTIONS, or an experiment of MLflow by --experiment"),
         (("--experiment", NAME, "--id", "x"), "--id is for tables"),
-        (("p.csv", "--experiment", NAME), "name two places of predictions"),
+        (("p.csv", "--experiment", NAME), "both name predictions"),
     ],
 )
 def test_flags_that_do_not_go_together_are_refused(tmp_path, monkeypatch, words, answer):

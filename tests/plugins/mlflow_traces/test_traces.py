@@ -280,7 +280,7 @@ def test_monitors_of_a_block_share_one_reading(store, monkeypatch):
 
 @pytest.mark.parametrize("name", ["group", "model_version", "score"])
 def test_each_column_is_a_path(store, name):
-    with pytest.raises(ValueError, match=r"'user' is no path into a trace"):
+    with pytest.raises(ValueError, match=r"'user' is not a path into a trace"):
         source_of(store, columns={"predicted": "outputs.x", name: "user"}, threshold=None)
 
 

@@ -58,12 +58,12 @@ def test_bounds_say_what_a_threshold_can_cut():
     ("changed", "message"),
     [
         ({"stratum": [0, 1]}, r"strata \(2,\) and labels \(3,\) must be two arrays of one length"),
-        ({"flagged": 0}, "0 of 2 strata flagged; wanted some of each"),
-        ({"flagged": 2}, "2 of 2 strata flagged; wanted some of each"),
+        ({"flagged": 0}, "0 of 2 strata flagged; expected some of each"),
+        ({"flagged": 2}, "2 of 2 strata flagged; expected some of each"),
         ({"stratum": [0, 1, 2]}, "a stratum is a position from 0 to 1"),
         ({"stratum": [0, 1, -1]}, "a stratum is a position from 0 to 1"),
-        ({"size": [1, 9]}, "stratum 0 has 2 labeled of 1 items; wanted 1 to 1"),
-        ({"stratum": [0, 0, 0]}, "stratum 1 has 0 labeled of 9 items; wanted 1 to 9"),
+        ({"size": [1, 9]}, "stratum 0 has 2 labeled of 1 items; expected 1 to 1"),
+        ({"stratum": [0, 0, 0]}, "stratum 1 has 0 labeled of 9 items; expected 1 to 9"),
     ],
 )
 def test_a_sample_that_cannot_be_is_refused(changed, message):

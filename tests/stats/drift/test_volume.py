@@ -60,7 +60,7 @@ def test_no_events_at_all_say_nothing():
 
 @pytest.mark.parametrize("numbers", [(1, 0, 1, 1), (-1, 1, 1, 1), (1, 1, 1, 0)])
 def test_impossible_numbers_are_refused(numbers):
-    with pytest.raises(ValueError, match="wanted positive sizes"):
+    with pytest.raises(ValueError, match="expected positive sizes"):
         rates_differ(*numbers)
     with pytest.raises(ValueError, match="level"):
         rates_differ(1, 10, 1, 10, level=1)

@@ -51,7 +51,7 @@ def test_one_heavy_item_of_a_cell_leaves_its_total_nearly_unknown():
 
 
 def test_a_window_and_a_single_predicted_class_are_refused():
-    with pytest.raises(ValueError, match="does not describe a window; wanted rate, got 'window'"):
+    with pytest.raises(ValueError, match="does not describe a window; expected rate, got 'window'"):
         FourCells.of_items(FLAGGED, POSITIVE).draws().of("window")
     with pytest.raises(ValueError, match="all items are of one predicted class"):
         FourCells.of_items([True, True], [True, False])
