@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 import monitor
-from monitor.domain import crashpoint
 
 ROOT = Path(monitor.__file__).parent
 CALLS = {
@@ -93,14 +92,3 @@ def test_a_call_without_its_points_is_found(statement):
 
     assert calls_without_points(bare) == [(2, "step")]
     assert calls_without_points(around) == []
-
-
-def test_a_point_does_nothing_unless_a_test_sets_it(monkeypatch):
-    met: list[str] = []
-
-    crashpoint.crashpoint("here")
-    monkeypatch.setattr(crashpoint, "hook", met.append)
-    with crashpoint.outside("there"):
-        met.append("inside")
-
-    assert met == ["before there", "inside", "after there"]

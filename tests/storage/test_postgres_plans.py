@@ -25,7 +25,7 @@ from monitor.testing import MemorySource
 from tests.rounds.scene import MONDAY, settings
 from tests.rounds.sinks import Sink
 from tests.servers import new_database
-from tests.storage.plans import GROWING, Sent, fill_the_rest, read_whole, recorded
+from tests.storage.plans import Sent, fill_the_rest, read_whole, recorded
 
 pytestmark = pytest.mark.postgresql
 
@@ -141,36 +141,3 @@ def test_no_statement_of_a_pass_reads_a_growing_table_from_end_to_end(stage):
     assert len(stage.sent) > 70
     with stage.database.engine.connect() as connection:
         assert whole(connection, stage) == {}
-
-
-@pytest.mark.parametrize(
-    ("index", "table"),
-    [
-        ("ix_rounds_state", "rounds"),
-        ("ix_rounds_history_id_slot", "rounds"),
-        ("ix_alerts_state", "alerts"),
-        ("ix_label_events_round_id_item_id", "label_events"),
-        ("ix_effects_status_monitor_id_sink", "effects"),
-    ],
-)
-def test_without_an_index_a_pass_is_found_to_read_its_table_from_end_to_end(stage, index, table):
-    with stage.database.engine.connect() as connection:
-        connection.exec_driver_sql(f"drop index {index}")
-        found = {
-            step.partition(":")[0] for steps in whole(connection, stage).values() for step in steps
-        }
-        connection.rollback()
-
-    assert table in found
-
-
-def test_every_growing_table_has_more_rows_than_anybody_would_read_from_end_to_end(stage):
-    with stage.database.engine.connect() as connection:
-        rows = {
-            table: connection.exec_driver_sql(f"select count(*) from {table}").scalar_one()
-            for table in GROWING
-        }
-
-    assert {"rounds", "items", "tasks", "label_events", "page_tasks", "page_answers"} <= GROWING
-    assert not {"store", "monitors", "histories", "labeler_cursors"} & GROWING
-    assert {table: many for table, many in rows.items() if many < 1000} == {}
