@@ -1,6 +1,5 @@
 """Processes of their own, as replicas of the program are: started, held, let go, killed."""
 
-import json
 import os
 import subprocess
 import sys
@@ -49,34 +48,6 @@ def lives(live):
                 traceback.print_exc()
                 os._exit(1)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-
-
-def replicas(count, work):
-    # Forks, so that imports are paid once; none begins before all are there, none ends before
-    # all are done, and each prints what its work returns.
-    begin, begun = os.pipe()
-    done, tell = os.pipe()
-    wait, end = os.pipe()
-    for _ in range(count):
-        if not os.fork():
-            os.close(begun)
-            os.close(end)
-            os.read(begin, 1)
-            try:
-                said = work()
-            except BaseException:
-                said = traceback.format_exc()
-            os.write(1, (json.dumps(said) + "\\n").encode())
-            os.write(tell, b".")
-            os.read(wait, 1)
-            os._exit(0)
-    for pipe in (begun, tell):
-        os.close(pipe)
-    for _ in range(count):
-        os.read(done, 1)
-    os.close(end)
-    for _ in range(count):
-        os.wait()
 
 
 """
@@ -181,11 +152,3 @@ def lives_until_one_is_whole(program, *arguments):
             yield code
             if code == 0:
                 return
-
-
-def said_by_replicas(program, *arguments):
-    """Run a program that calls ``replicas``; returns what each of them said."""
-    with worker(program, *arguments) as one:
-        code, output, errors = one.end()
-    assert code == 0, errors
-    return [json.loads(line) for line in output.splitlines()]

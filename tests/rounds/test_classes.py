@@ -16,7 +16,6 @@ from monitor.domain.state import RoundState
 from monitor.presentation.classes import report_table
 from monitor.rounds import classes, run
 from monitor.rounds.classes import publish_classes
-from monitor.rounds.context import SettledWindows
 from monitor.rounds.round_page import class_overviews
 from monitor.storage.rounds import round_store
 from monitor.storage.tables import rounds
@@ -233,21 +232,6 @@ def test_a_class_without_a_round_is_waited_for_and_then_named(waiting):
     assert reports[MONDAY].averages == ()
 
 
-def test_a_class_whose_monitor_has_another_name_now_keeps_the_round_of_the_old_one(reported):
-    reported.becomes(*CLASSES)
-    scene = reported["finance"]
-    scene.siblings["news"] = "mail-paper"  # has no round yet
-    wrong = next(iter(scene.labeler.answers))
-    scene.labeler.answers[wrong] = Answer.CANNOT_TELL
-
-    scene.run()
-
-    first, corrected = reported.reports
-    assert corrected.version > first.version
-    assert corrected.missing == ()
-    assert [row.monitor for row in corrected.classes] == [row.monitor for row in first.classes]
-
-
 def test_a_round_of_for_each_whose_monitor_left_stands_for_no_class(block):
     scene = block["news"]
     of = scene.settings.block.model_copy(update={"kind": "for_each", "value": "news"})
@@ -375,24 +359,6 @@ def test_a_window_that_fails_keeps_no_other_and_is_tried_again_however_old_it_is
     classes.publish_lost(context, MONDAY + WEEK, windows[MONDAY + WEEK])
     assert [*classes.lost_windows(context)] == []
     assert len(block.reports) == 2
-
-
-def test_monitors_of_a_block_read_a_window_once_however_many_look(reported_twice, monkeypatch):
-    reported = reported_twice
-    settled, read = SettledWindows(), []
-    contexts = [replace(scene.context, settled=settled) for scene in reported.monitors.values()]
-    whole = classes._block_state
-
-    def noted(connection, context, slot):
-        read.append(slot)
-        return whole(connection, context, slot)
-
-    monkeypatch.setattr(classes, "_block_state", noted)
-    for context in contexts * 2:
-        run.run(context)
-
-    assert read == [MONDAY + WEEK, MONDAY]
-    assert len(reported.reports) == 2
 
 
 def test_a_state_that_changed_while_it_was_computed_is_left_to_whoever_changed_it(

@@ -16,66 +16,6 @@ from monitor.storage.labels import label_store
 from monitor.storage.tables import monitors
 from monitor.testing import MemoryLabeler
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings
-from tests.workers import said_by_replicas
-
-ROUNDS = 2
-REPLICAS = """
-import structlog
-
-from monitor.domain.errors import MonitorError
-from monitor.storage.database import Database
-from tests.rounds.scene import Scene, settings
-
-structlog.configure(logger_factory=structlog.PrintLoggerFactory(file=sys.stderr))
-numbers = range(1, int(sys.argv[2]) + 1)
-
-
-def work():
-    scene, met = Scene(Database(sys.argv[1]), settings()), []
-    for number in numbers:
-        scene.week(number, count=400)
-    scene.labeler.answers = scene.truth
-    for number in numbers:
-        try:
-            scene.run(number)
-        except MonitorError as error:
-            met.append(f"{type(error).__name__}: {error}")
-    return met
-
-
-replicas(3, work)
-"""
-
-
-@pytest.mark.slow
-def test_three_replicas_make_one_round_and_one_sample_per_slot(database, store_url):
-    scene = Scene(database, settings())
-
-    met = said_by_replicas(REPLICAS, store_url, ROUNDS)
-    for number in range(1, ROUNDS + 1):
-        scene.week(number, count=400)
-    scene.labeler.answers = scene.truth
-    scene.run(ROUNDS)
-
-    assert met == [[]] * 3
-    assert scene.rows("select number, state, claimed_by from rounds order by slot") == [
-        {"number": number, "state": "closed", "claimed_by": None} for number in range(1, ROUNDS + 1)
-    ]
-    # A round that closed after a later one gave that one a second version; none is missing.
-    assert (
-        scene.rows(
-            "select r.number from rounds r join counts c on c.round_id = r.id"
-            " group by r.number, r.version having count(distinct c.version) <> r.version"
-        )
-        == []
-    )
-    assert scene.rows("select count(*) as items from items group by round_id") == [
-        {"items": 200} for _ in range(ROUNDS)
-    ]
-    assert scene.rows("select count(*) as n from histories") == [{"n": 1}]
-    assert scene.rows("select count(*) as n from label_events") == [{"n": 200 * ROUNDS}]
-    moves = "select count(*) as n from round_events where before is null or before <> after"
-    assert scene.rows(moves) == [{"n": 3 * ROUNDS}]
 
 
 class WhileAsked(MemoryLabeler):

@@ -143,18 +143,6 @@ def test_a_window_that_stops_a_backfill_is_given_up_after_the_grace(scene, monke
     assert scene.round(2).state == "labeling"
 
 
-def test_the_newest_window_that_has_predictions_is_named_with_its_command(scene):
-    scene.week(1)
-
-    why = waits(scene, 3)
-
-    assert why == (
-        "no predictions from 2025-03-10 06:00 to 2025-03-17 06:00 UTC; the newest is of 2025-03-03 "
-        "05:54 UTC (is the source up to date?); pr-monitor run-once --slot 2025-03-03T06:00Z -m "
-        "mail runs the window of that one"
-    )
-
-
 # How often a service looks
 
 

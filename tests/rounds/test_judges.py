@@ -1,6 +1,7 @@
 """A judge's verdicts cut the strata of each round; only people's labels count."""
 
 import contextlib
+import re
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
@@ -10,7 +11,7 @@ import pytest
 from monitor.domain.judge import Judge, JudgeRow
 from monitor.domain.model import Answer, BandEdges, Candidate, Frame, StratumFrame, Verdict, Window
 from monitor.domain.report import AlertRow, RecoveryRow
-from monitor.domain.sample_settings import Cells, Margin, Sample
+from monitor.domain.sample_settings import Cells, Sample
 from monitor.domain.settings import Limits
 from monitor.domain.state import RoundState
 from monitor.presentation.alerts import recovery_sentence
@@ -146,25 +147,6 @@ def test_a_good_judge_narrows_recall_from_its_second_round_on_and_a_useless_one_
     assert -0.1 < saved["useless"] < 0.2
 
 
-def test_a_first_round_asks_for_fewer_labels_where_verdicts_rise_with_scores(database):
-    margin = Margin(precision=0.05, recall=0.05)
-    sample = Sample(margin=margin, max_labels=2500, cells=Cells(flagged=4, passed=8))
-    planned = {}
-    for name, share in (("good", (0.9, 0.02)), ("useless", (0.3, 0.3))):
-        scene = judged(database, sample=sample)
-        scene.name = name
-        scene.week(1, count=3000)
-        rng = np.random.default_rng(7)
-        for row in scene.source.rows:
-            row["score"] = float(rng.beta(0.2, 2))  # of calibrated scores
-            is_positive = bool(rng.random() < row["score"])
-            row["verdict"] = bool(rng.random() < share[not is_positive])
-        scene.run(1)
-        planned[name] = len(scene.items(1))
-
-    assert planned["good"] < 0.8 * planned["useless"]
-
-
 @pytest.mark.parametrize("sign", [1, -1], ids=["a log that keeps 1 %", "an amount"])
 def test_verdicts_of_a_first_round_are_worth_no_more_than_their_rows(sign):
     def expected(size_of, rows_of):
@@ -224,27 +206,24 @@ def test_items_without_a_verdict_are_strata_of_their_own_and_people_are_told(one
     assert "of 2,000 items" in one.concerns(3)["judge"]
 
 
-def test_a_judge_that_says_the_same_of_everything_is_noted(database):
+@pytest.mark.parametrize(
+    ("verdict", "note"),
+    [
+        (lambda *_: False, "says no to all 2,000 items"),
+        (
+            lambda _, rng: bool(rng.random() < 0.9),
+            r"says yes to 1,\d+ of the 2,000 items that it has a verdict on, where .* are flagged; "
+            r"is its rule right \(verdict = yes\)\?",
+        ),
+    ],
+    ids=["no to all", "yes to most where few are flagged"],
+)
+def test_an_implausible_judge_is_noted_and_no_concern(database, verdict, note):
     scene = judged(database)
-    row = play(scene, 1, lambda *_: False)
+    play(scene, 1, verdict)
 
-    assert row.alone.yes == 0
-    notes = scene.rows("select reason from round_issues")
-    assert any("says no to all 2,000 items" in note["reason"] for note in notes)
-    assert scene.concerns(1) == {}
-
-
-def test_a_judge_that_says_yes_to_most_items_where_few_are_flagged_is_noted(database):
-    scene = judged(database)
-    play(scene, 1, lambda _, rng: bool(rng.random() < 0.9))
-
-    [note] = [
-        row["reason"]
-        for row in scene.rows("select reason from round_issues")
-        if row["reason"].startswith("the judge says yes to 1,")
-    ]
-    assert "of the 2,000 items that it has a verdict on, where" in note
-    assert note.endswith("are flagged; is its rule right (verdict = yes)?")
+    notes = [row["reason"] for row in scene.rows("select reason from round_issues")]
+    assert any(re.search(note, each) for each in notes)
     assert scene.concerns(1) == {}
 
 

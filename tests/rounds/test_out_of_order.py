@@ -52,25 +52,6 @@ def test_an_alert_fires_in_a_round_that_closes_after_a_newer_one(scene):
     assert alert_events(scene) == [("log", "alert.firing"), ("ops", "alert.firing")]
 
 
-@pytest.mark.slow
-def test_a_backfill_behind_closed_rounds_closes_all_and_tells_the_drop_once(scene):
-    scene.labeler.asks_people = False
-    for number in range(2, 10):
-        scene.week(number, precision=0.3 if number in {4, 5, 6} else 0.85)
-    scene.labeler.answers |= scene.truth
-    scene.now = MONDAY + 8 * WEEK
-
-    newest = list(run.backfill(scene.context, MONDAY + 5 * WEEK))
-    others = list(run.backfill(scene.context, MONDAY))
-
-    assert len(newest) == 3
-    assert len(others) == 8
-    states = scene.rows("select distinct state from rounds")
-    assert [row["state"] for row in states] == ["closed"]
-    assert [alert.metric for alert in scene.alerts()] == ["precision"]
-    assert alert_events(scene).count(("log", "alert.firing")) == 1
-
-
 def test_an_alert_may_fire_and_be_revised_in_one_pass(scene):
     """Round 3 fires when it closes, and the labels of round 2 that came late take it back."""
     open_rounds(scene, {2: 0.85, 3: 0.3})
@@ -104,23 +85,6 @@ def test_late_rounds_of_the_time_before_an_alert_neither_end_it_nor_move_its_rec
         Recovery(1, first["log_r"]).updated(last["log_recovery"]).log_r
     )
     assert [alert.state for alert in scene.alerts()] == [AlertState.FIRING]
-
-
-@pytest.mark.slow
-def test_an_alert_ends_by_rounds_after_it_in_the_order_in_which_they_close(scene):
-    open_rounds(scene, {2: 0.3, **dict.fromkeys(range(3, 9), 0.95)})
-    close(scene, 2)
-    assert [alert.state for alert in scene.alerts()] == [AlertState.FIRING]
-
-    close(scene, 8, 4, 6, 3, 5, 7)
-
-    assert [alert.state for alert in scene.alerts()] == [AlertState.RESOLVED]
-    rows = recoveries(scene)
-    assert [row["number"] for row in rows] == [8, 4, 6, 3, 5, 7][: len(rows)]
-    assert [Recovery(row["recovery_rounds"], row["log_r"]).ends for row in rows] == [
-        *[False] * (len(rows) - 1),
-        True,
-    ]
 
 
 def test_a_round_of_the_time_before_an_alert_does_not_end_it_by_its_older_limit(scene):

@@ -2,18 +2,14 @@
 
 import math
 from datetime import timedelta
-from typing import Any
 
 import pytest
-from structlog.testing import capture_logs
 
 from monitor.domain.model import Answer, Collected, LabelEvent
-from monitor.presentation.parts.agreement import AGREEMENT, AgreementRow, agreement_sentence
-from monitor.rounds.labels import collect
+from monitor.presentation.parts.agreement import AgreementRow, agreement_sentence
 from monitor.rounds.labels.endpoints import without_same_person
 from monitor.rounds.parts.agreement import agreement_row, disagreement_notices
 from monitor.storage.labels import overlap_store
-from monitor.storage.labels.overlap_store import Copies
 from monitor.storage.labels.round_labels import SeveralAnswers
 from monitor.storage.samples.frame_store import StratumTally
 from tests.rounds.played import played
@@ -73,22 +69,6 @@ def test_the_first_quarter_of_each_stratum_by_draw_goes_to_a_second_person_blind
     assert all(task.shown == shown[task.item_id] for task in second)
 
 
-def test_a_round_waits_for_the_second_copies(scene):
-    found = scene.round(1)
-    scene.label()
-    waiting = scene.round(1)
-    unanswered = [collect.unanswered(scene.context, slot) for slot in (1, 2)]
-
-    answer_second(scene)
-    scene.run()
-
-    wanted = len(tasks_of(scene, 2))
-    assert [len(tasks) for tasks in unanswered] == [0, wanted]
-    assert (waiting.state, scene.round(1).state) == ("labeling", "closed")
-    assert copies_of(scene, found) == Copies(wanted, wanted)
-    assert not scene.round(1).partial
-
-
 def test_at_the_deadline_it_closes_without_them_says_so_and_one_that_comes_late_makes_a_version(
     scene,
 ):
@@ -113,64 +93,6 @@ def test_at_the_deadline_it_closes_without_them_says_so_and_one_that_comes_late_
     assert agreement_of(scene, again).items == agreement_of(scene, first).items + 1
 
 
-def test_the_report_says_how_far_people_agree(scene):
-    scene.answer()
-    answer_second(scene, wrong=2)
-    doubled = len(tasks_of(scene, 2))
-    scene.run()
-
-    found = agreement_of(scene, scene.round(1))
-
-    assert (found.items, found.disagreed, found.annotators) == (doubled, 2, 2)
-    assert AGREEMENT.of(scene.round_report(1)) == found
-    assert 0 < found.disagreement_low < found.disagreement < found.disagreement_high < 0.3
-    assert found.kappa_low < found.kappa < 1
-    assert found.alpha == pytest.approx(found.kappa, abs=0.05)
-
-
-def test_a_contradiction_counts_as_cannot_tell_until_the_adjudicator_decides(scene):
-    """And what the adjudicator says is no part of the agreement."""
-    found = scene.round(1)
-    scene.answer()
-    answer_second(scene, wrong=2)
-    [task, *_] = tasks_of(scene, 2)
-    undecided = LabelEvent(task.key, "eve", Answer.CANNOT_TELL)
-    collect.store_together([(scene.context, Collected(events=(undecided,)))])
-    scene.run()
-    before = agreement_of(scene, scene.round(1))
-    disputed = collect.disputed(scene.context)
-
-    decided = tuple(LabelEvent(t.key, "eve", scene.truth[t.item_id]) for t in disputed)
-    collect.store_together([(scene.context, Collected(events=decided))])
-    scene.run()
-
-    rows = scene.rows(
-        "select sum(declined) as n from counts where round_id = :id group by version "
-        "order by version",
-        id=found.id,
-    )
-    assert (len(disputed), [row["n"] for row in rows]) == (2, [2, 0])
-    assert {task.slot for task in disputed} == {1}
-    assert agreement_of(scene, scene.round(1)) == before
-    assert collect.disputed(scene.context) == []
-
-
-def test_nobody_may_answer_both_copies(scene):
-    scene.labeler.second_annotator = scene.labeler.annotator
-    scene.answer()
-    answer_second(scene)
-
-    with capture_logs() as logs:
-        scene.collect(1)
-
-    refused = [entry["reason"] for entry in logs if entry["event"] == "label refused"]
-    assert len(refused) == len(tasks_of(scene, 2))
-    assert refused[0] == (
-        "is a second copy of an item that 'ada' answered already; give it to another person"
-    )
-    assert copies_of(scene, scene.round(1)).answered == 0
-
-
 def test_of_one_batch_only_a_persons_answer_to_the_second_copy_is_refused(scene):
     first, second = tasks_of(scene, 1), tasks_of(scene, 2)
     mate = next(task for task in first if task.item_id == second[0].item_id)
@@ -185,19 +107,6 @@ def test_of_one_batch_only_a_persons_answer_to_the_second_copy_is_refused(scene)
     assert collected.events == events[1:]
     assert [refusal.where for refusal in collected.refused] == [f"task {second[0].key}"]
     assert collected.cursor == "c"
-
-
-def test_people_who_contradict_each_other_are_a_notice(scene):
-    scene.answer()
-    answer_second(scene, wrong=25)
-    scene.run()
-
-    report = scene.round_report(1)
-
-    [notice] = [row for row in report.notices if row.kind == "disagreement"]
-    agreement: Any = AGREEMENT.of(report)
-    assert notice.value == agreement.alpha < 2 / 3
-    assert notice.sentence.startswith(f"people label 25 of {agreement.items} items")
 
 
 def several(pairs):

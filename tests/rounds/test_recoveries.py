@@ -93,47 +93,45 @@ def recovery(**changes):
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "evidence", "outlook"),
     [
-        (
-            {},
-            "precision is 0.81 with earlier rounds, within its limit 0.76. Evidence of recovery "
-            "is 4.21 after 3 later rounds, and 20 ends the alert; if precision stays there, that "
-            "takes at most 5 more rounds in 8 of 10 cases.",
-        ),
+        ({}, "is 4.21 after 3 later rounds", "takes at most 5 more rounds in 8 of 10 cases"),
         (
             {"rounds": 1, "evidence": 19.999, "within": 1},
-            "precision is 0.81 with earlier rounds, within its limit 0.76. Evidence of recovery "
-            "is 19.99 after 1 later round, and 20 ends the alert; if precision stays there, that "
-            "takes at most 1 more round in 8 of 10 cases.",
+            "is 19.99 after 1 later round",
+            "takes at most 1 more round in 8 of 10 cases",
         ),
-        (
-            {"within": None},
-            "precision is 0.81 with earlier rounds, within its limit 0.76. Evidence of recovery "
-            "is 4.21 after 3 later rounds, and 20 ends the alert; if precision stays there, that "
-            "may well take more than 52 rounds.",
-        ),
-        (
-            {"level": 0.7, "evidence": 0.0004, "within": None},
-            "precision is 0.70 with earlier rounds, under its limit 0.76. Evidence of recovery is "
-            "under 0.01 after 3 later rounds, and 20 ends the alert; no end is expected "
-            "while precision stays there.",
-        ),
-        (
-            {"level": 0.7, "rounds": 0, "evidence": 0.0, "within": None},
-            "precision is 0.70 with earlier rounds, under its limit 0.76. Evidence of recovery "
-            "comes from rounds after the one that fired, and 20 ends the alert; no end is "
-            "expected while precision stays there.",
-        ),
-        (
-            {"level": None, "within": None},
-            "precision is not estimable with earlier rounds. Evidence of recovery is 4.21 after 3 "
-            "later rounds, and 20 ends the alert.",
-        ),
+        ({"within": None}, "is 4.21 after 3 later rounds", "may well take more than 52 rounds"),
     ],
 )
-def test_what_is_said_of_a_recovery(changes, said):
-    assert recovery_sentence(alert_row(), recovery(**changes)) == said
+def test_a_metric_within_its_limit_has_an_outlook(changes, evidence, outlook):
+    assert recovery_sentence(alert_row(), recovery(**changes)) == (
+        "precision is 0.81 with earlier rounds, within its limit 0.76. Evidence of recovery "
+        f"{evidence}, and 20 ends the alert; if precision stays there, that {outlook}."
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "evidence"),
+    [
+        ({"evidence": 0.0004}, "is under 0.01 after 3 later rounds"),
+        ({"rounds": 0, "evidence": 0.0}, "comes from rounds after the one that fired"),
+    ],
+)
+def test_a_metric_beyond_its_limit_has_none(changes, evidence):
+    below = recovery(level=0.7, within=None, **changes)
+
+    assert recovery_sentence(alert_row(), below) == (
+        "precision is 0.70 with earlier rounds, under its limit 0.76. Evidence of recovery "
+        f"{evidence}, and 20 ends the alert; no end is expected while precision stays there."
+    )
+
+
+def test_a_metric_that_is_not_estimable_has_its_evidence_alone():
+    assert recovery_sentence(alert_row(), recovery(level=None, within=None)) == (
+        "precision is not estimable with earlier rounds. Evidence of recovery is 4.21 after 3 "
+        "later rounds, and 20 ends the alert."
+    )
 
 
 def test_an_upper_limit_is_kept_from_below():

@@ -218,31 +218,6 @@ def narrower(monkeypatch):
     monkeypatch.setattr(batch_estimates, "estimate_round", other)
 
 
-def test_a_preview_says_what_would_come_out_and_writes_nothing(good):
-    assert restate(good, since=1).restated == []  # neither labels nor method changed
-    assert page(good, 1)["program"].startswith("pr-monitor ")
-
-    outcome = restate(good, 2, dry_run=True, read_file=file_with(good, Answer.NEGATIVE))
-
-    assert [one.round for one in outcome.restated] == [2, 3]
-    assert outcome.restated[0].labels_changed > 10
-    assert [good.round(n).version for n in (1, 2, 3)] == [1, 1, 1]
-    assert good.rows("select count(*) as n from restatements") == [{"n": 0}]
-
-
-def test_without_a_number_the_rounds_are_restated_whose_labels_change(good):
-    rows = good.rows("select id from items where round_id = :id", id=good.round(2).id)
-    only = {row["id"] for row in rows}
-    read = file_with(good, Answer.NEGATIVE)
-
-    def of_second(tasks):
-        return read({key: task for key, task in tasks.items() if task.item_id in only})
-
-    outcome = restate(good, read_file=of_second)
-
-    assert [one.round for one in outcome.restated if one.own] == [2]
-
-
 def test_what_an_annotator_said_who_was_wrong_can_be_taken_out(good):
     restate(good, 2, read_file=file_with(good, Answer.NEGATIVE, annotator="eva"))
     tied = page(good, 2)["strata"][0]["declined"]

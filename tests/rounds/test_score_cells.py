@@ -11,7 +11,6 @@ from monitor.rounds.forecast.plan_window import forecast_monitor
 from monitor.rounds.forecast.simulate import expected_round
 from monitor.rounds.sampling.plan import uniform_of
 from monitor.rounds.sampling.window_scan import base_key
-from monitor.stats.estimation.posterior import estimates
 from tests.rounds.played import played
 from tests.rounds.scene import MONDAY, WEEK, Scene, settings, week_of_rows
 
@@ -174,20 +173,6 @@ def test_histories_with_bands_keep_the_key_that_they_were_opened_with_and_cells_
     cells = settings(sample=Sample(cells=Cells(flagged=4, passed=10)))
 
     assert base_key(bands) == (None, 4, 10) != base_key(cells)
-
-
-def test_the_round_alone_is_estimated_by_its_cells(scene):
-    scene.settings = settings(sample=CELLS)
-    scene.week(1)
-    label(scene, 1)
-
-    found = scene.estimates(1)
-    expected = estimates(scene.tally(1).counts, seed=scene.round(1).sobol_seed, cells=True)
-    for each in expected:
-        row = found[each.metric, "round", each.estimand]
-        assert (row.point, row.low, row.high) == pytest.approx((each.point, each.low, each.high))
-        assert row.method.startswith("Beta posterior by score cells")
-        rising(row.low, row.high)
 
 
 def label(scene, number, *, share=1.0):

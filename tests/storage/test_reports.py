@@ -2,8 +2,6 @@
 
 from dataclasses import asdict
 
-import pytest
-
 from monitor.domain.report import RoundReport
 from monitor.rounds.delivery import deliver
 from monitor.rounds.estimation.tally import Tally
@@ -54,22 +52,6 @@ def test_a_report_is_stored_once_and_who_delivers_an_effect_gets_the_one_that_it
         metric: [] if few_labels is None else [asdict(one) for one in few_labels.classes]
         for metric, few_labels in few.items()
     }
-
-
-@pytest.mark.parametrize(
-    ("write", "table"),
-    [
-        (estimate_store.write_counts, "counts"),
-        (estimate_store.write_estimates, "estimates"),
-        (report_store.write_reports, "reports"),
-    ],
-)
-def test_a_version_without_counts_estimates_or_report_is_refused(database, write, table):
-    with (
-        pytest.raises(ValueError, match=f"there are no rows for {table}"),
-        database.write() as connection,
-    ):
-        write(connection, {})
 
 
 def test_a_field_is_read_of_more_reports_than_one_statement_may_bind(database):

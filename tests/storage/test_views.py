@@ -265,24 +265,6 @@ def test_rounds_that_wait_have_the_answers_that_status_counts(database):
     assert "no predictions" in waiting["reason"]
 
 
-def test_a_queue_whose_first_effect_needs_somebody_is_dead(filled):
-    before = {
-        row["sink"]: bool(row["dead"]) for row in rows(filled, "select * from waiting_effects")
-    }
-    with filled.write() as connection:
-        head = select(effects.c.id).where(effects.c.sink == "ops", effects.c.status == "waiting")
-        first = connection.execute(head.order_by(effects.c.id).limit(1)).scalar_one()
-        change(connection, effects, effects.c.id == first, status="dead")
-    after = rows(filled, "select * from waiting_effects")
-    told = read(filled, effect_store.find_waiting)
-
-    assert before["ops"] is False
-    assert {row["sink"]: bool(row["dead"]) for row in after} == {
-        waiting.sink: waiting.dead for waiting in told
-    }
-    assert {row["sink"] for row in after if row["dead"]} == {"ops"}
-
-
 def closed(database, counted):
     """A round with a version, which is the (labeled, positive, declined) of every stratum."""
     sizes, planned = (100, 60, 4000), (10, 25, 40)
@@ -333,7 +315,9 @@ def test_a_class_with_a_stratum_without_labels_is_not_scaled(database, counted, 
     assert found["tp"] + found["fp"] + found["fn"] + found["tn"] == sum(c[0] for c in counted)
 
 
-def test_waiting_effects_tell_what_waits_since_when_and_for_what(database):
+def test_waiting_effects_tell_what_waits_since_when_and_whether_for_somebody(
+    database,
+):
     ids = [add_round(database, number) for number in (1, 2)]
     add_effect(database, ids[0], "a", sink="mlflow", kind=EffectKind.ROUND_RUN)
     add_effect(database, ids[0], "b", sink="mlflow", kind=EffectKind.FLEET_POINT)
@@ -347,10 +331,13 @@ def test_waiting_effects_tell_what_waits_since_when_and_for_what(database):
 
     [found] = rows(database, "select * from waiting_effects")
     [same] = read(database, effect_store.find_waiting)
+    write(database, change, effects, effects.c.id == head.id, status="dead")
+    [dead] = rows(database, "select dead from waiting_effects")
 
-    assert [found[name] for name in ("monitor", "sink", "waiting", "rounds", "tries")] == [
-        *("mail", "mlflow", 3, 2, 1)
+    assert [found[name] for name in ("monitor", "sink", "waiting", "rounds", "tries", "dead")] == [
+        *("mail", "mlflow", 3, 2, 1, False)
     ]
+    assert dead == {"dead": True}  # its first effect needs somebody
     assert found["last_error"] == "it does not answer"
     assert [str(found[name])[:16] for name in ("since", "next_try")] == [
         "2025-03-03 06:00",

@@ -75,17 +75,6 @@ def test_one_cell_a_class_is_pooled_as_one_band_a_class_is(reference):
     assert causes[0] == causes[1]
 
 
-def test_a_drop_is_followed_within_the_bounds_of_the_round_alone():
-    worse = np.where(np.arange(10) < 4, 0.5 * RATE, RATE)
-    history = [*(drawn(seed) for seed in range(6)), drawn(9, rate=worse)]
-
-    found, _ = closed(history, MANY)
-
-    own, pooled = rows(found, basis="round")["precision"], rows(found)["precision"]
-    assert abs(pooled.point - own.point) < 0.02
-    assert pooled.low < own.point < pooled.high
-
-
 def test_scores_that_move_while_each_cell_keeps_its_rate_are_no_change_of_the_class():
     """The first three weeks have few items near the threshold, this one has many."""
     moved = SIZE * np.array([1, 1, 1, 1, 1, 1, 1, 4, 8, 8])

@@ -23,16 +23,6 @@ def pooled(now, earlier=QUIET, reference=None, **pooling):
     return {row.metric: row for row in found.rows if row.basis == "pooled"}
 
 
-@pytest.mark.parametrize("positive", [225, 249])
-def test_the_point_of_a_small_change_is_near_that_of_the_round_alone(positive):
-    # 300 labels: a standard error is 2.3 points, and these are changes of 3 and 5
-    precision = pooled(three(flagged=(600, 300, positive)))["precision"]
-
-    half_width = (precision.high - precision.low) / 2
-    assert abs(precision.point - positive / 300) < 0.3 * half_width
-    assert precision.low < precision.point < precision.high
-
-
 def test_all_points_are_read_off_one_matrix():
     found = pooled(three(flagged=(600, 300, 236), high=(1000, 100, 23)))
 

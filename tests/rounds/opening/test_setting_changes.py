@@ -52,9 +52,13 @@ def test_the_same_settings_and_others_that_begin_nothing_are_not_told(scene):
     assert ahead(scene, source=ALL_KEPT) == []
 
 
+STARTS_AGAIN = (
+    ": the next round begins a new history: estimates with earlier rounds start again; evidence "
+    "and open alerts stay"
+)
 FROM_LABELS = (
-    "the next round begins a new history, which starts from the labels so far, counted by the new "
-    "strata"
+    ": the next round begins a new history, which starts from the labels so far, counted by the "
+    "new strata"
 )
 AMOUNT = {"columns": {"weight": "amount"}}
 SAMPLED = {"kept_with": {"flagged": 1.0, "passed": 0.1}}
@@ -63,42 +67,39 @@ PRAGUE = Schedule(cron="0 6 * * MON", time_zone="Europe/Prague", lag=timedelta(h
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "what", "meaning"),
     [
         (
             {"threshold": 0.7, "model": "models:/mail/7"},
-            "model not set -> models:/mail/7, source.threshold 0.5 -> 0.7: the next round begins a "
-            "new history: estimates with earlier rounds start again; evidence and open alerts "
-            "stay",
+            "model not set -> models:/mail/7, source.threshold 0.5 -> 0.7",
+            STARTS_AGAIN,
         ),
-        (
-            {"source": AMOUNT},
-            "source.columns.weight not set -> amount: the next round begins a new history: "
-            "estimates with earlier rounds start again; evidence and open alerts stay",
-        ),
+        ({"source": AMOUNT}, "source.columns.weight not set -> amount", STARTS_AGAIN),
         (
             {"source": SAMPLED},
-            "source.kept_with not set -> {flagged: 1, passed: 0.1}: the next round begins a new "
-            "history: estimates with earlier rounds start again; evidence and open alerts stay",
+            "source.kept_with not set -> {flagged: 1, passed: 0.1}",
+            STARTS_AGAIN,
         ),
         (
             {"sample": Sample(max_labels=200, bands=Bands(flagged=2, passed=1))},
-            f"sample.bands.flagged 1 -> 2: {FROM_LABELS}",
+            "sample.bands.flagged 1 -> 2",
+            FROM_LABELS,
         ),
         (
             {"sample": Sample(max_labels=200, cells=Cells(flagged=20, passed=40))},
-            f"sample.cells.flagged not set -> 20, sample.cells.passed not set -> 40: {FROM_LABELS}",
+            "sample.cells.flagged not set -> 20, sample.cells.passed not set -> 40",
+            FROM_LABELS,
         ),
         (
             {"schedule": PRAGUE},
-            "schedule.time_zone UTC -> Europe/Prague, schedule.lag 0:00:00 -> 2:00:00: the next "
-            "window begins where the last one ended, 2025-03-03 06:00 UTC; none overlaps and "
-            "nothing is left out",
+            "schedule.time_zone UTC -> Europe/Prague, schedule.lag 0:00:00 -> 2:00:00",
+            ": the next window begins where the last one ended, 2025-03-03 06:00 UTC; none "
+            "overlaps and nothing is left out",
         ),
     ],
 )
-def test_other_settings_are_told_with_what_they_mean(scene, changes, said):
-    assert ahead(scene, **changes) == [said]
+def test_other_settings_are_told_with_what_they_mean(scene, changes, what, meaning):
+    assert ahead(scene, **changes) == [f"{what}{meaning}"]
 
 
 def test_other_bands_over_the_same_cells_begin_nothing(scene):
