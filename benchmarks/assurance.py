@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cells import CellDesign, class_laws, cut, interval_ends, scored
+from benchmarks.cells import CellDesign, class_laws, cut, interval_ends
 from benchmarks.harness import Values, Whole
-from benchmarks.label_cost import MARGIN, METRICS
+from benchmarks.strata import MARGIN, METRICS, population
 from monitor.stats.design.assurance import ASSURANCE
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.recalibration import recalibrated_prior
@@ -39,7 +39,7 @@ def main(histories: int = 80, cases: tuple[str, ...] = (*SEEN, *UNSEEN)) -> None
 
 def show_cells(case: str, histories: int) -> None:
     """Print the table of a case over score cells."""
-    design = cut(scored(*case.split()))
+    design = cut(population(*case.split()))
     rates = PriorRates.of_rates(np.clip(design.rate, 1e-9, 1 - 1e-9))
     needed = needed_labels(
         lambda margins: design.allocated(rates, margins=margins, uniform=0.5),

@@ -1,9 +1,11 @@
-"""Labels for +-.05 by score cells, beside the least that any design needs given the score.
+"""Labels for +-.05 by score cells, beside random sampling and the least that any design needs.
 
-`overconfident` halves the log odds that the score claims. `bound` are the labels of Neyman's
-allocation item by item. `known` plans by each cell's rate, `learned` after six rounds of its own.
+`random` is a plain random sample by Wilson's interval at the expected counts. `bound` are the
+labels of Neyman's allocation item by item, given the score. `known` plans by each cell's rate,
+`learned` after six rounds of its own.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,8 +13,8 @@ from scipy import special
 from scipy.stats import qmc
 
 from benchmarks.harness import Values, Whole
-from benchmarks.label_cost import MARGIN, METRICS, Population, Strata, population
-from benchmarks.strata import shifted
+from benchmarks.strata import MARGIN, METRICS, SCALE, Population, Strata, population
+from monitor.stats.core.levels import normal_quantile
 from monitor.stats.design.cell_counts import cell_counts, cells_by_class
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
 from monitor.stats.design.recalibration import recalibrated_rates
@@ -20,8 +22,8 @@ from monitor.stats.design.restratify import EffectiveCounts
 from monitor.stats.detection.alternatives import DECAY
 
 CELLS = (20, 40)
-SCALE = 10**6  # items per quantile, so that no cell is small
 HISTORY = 6
+Z = normal_quantile(0.95)
 WIDTHS = 400  # replicates whose intervals' ends are worked out, not only whether they hold
 MIDDLE = (np.arange(64) + 0.5) / 64
 SHARES = (0.1, 0.25)
@@ -80,24 +82,14 @@ def main(
     """Print the tables."""
     print(f"{'':34}bound labels ratio flagged  half-widths   covered (truth below / above), bias")
     for name in classifiers:
+        print(f"{name} random{random_sampling(population(name, 'good')):30,}")
         for score in scores:
             for share in shares:
-                whole = scored(name, score)
+                whole = population(name, score)
                 least, design = bound(whole, share), cut(whole)
                 say(f"{name} {score} {share:.2f} known", known(design, share, replicates), least)
                 found = learned(design, share, max(20, replicates // 4), labels=least)
                 say(f"{name} {score} {share:.2f} learned", found, least)
-
-
-def scored(name: str, score: str) -> Population:
-    """Make a classifier with a score, as benchmarks/label_cost.py does."""
-    if score != "overconfident":
-        return population(name, score)
-    good = population(name, "good")
-    rate = good.rate.copy()
-    for mine in (good.score >= good.threshold, good.score < good.threshold):
-        rate[mine] = shifted(special.logit(good.score[mine]) / 2, float(rate[mine].mean()))
-    return Population(good.score, rate, good.threshold)
 
 
 def cut(whole: Population, cells: tuple[int, int] = CELLS) -> CellDesign:
@@ -119,6 +111,20 @@ def edges(score: Values, count: int) -> list[float]:
     running = np.cumsum(np.sqrt(ordered * (1 - ordered)))
     at = np.searchsorted(running, running[-1] * np.arange(1, count) / count)
     return [float(edge) for edge in np.unique(ordered[at[at > 0]])]
+
+
+def random_sampling(whole: Population) -> int:
+    """Labels of a plain random sample for the margin of either metric."""
+    up, found = whole.score >= whole.threshold, whole.rate.sum()
+    share_flagged = float(whole.rate[up].sum())
+    shares = [(share_flagged / up.sum(), up.mean()), (share_flagged / found, whole.rate.mean())]
+    needed = 0.0
+    for share, kept in shares:
+        n = np.arange(50, 5000)
+        spread = share * (1 - share) / n + Z**2 / (4 * n**2)
+        width = Z * np.sqrt(spread) / (1 + Z**2 / n)
+        needed = max(needed, float(n[np.argmax(width <= MARGIN)] / kept))
+    return math.ceil(needed)
 
 
 def bound(whole: Population, share: float) -> float:

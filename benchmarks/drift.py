@@ -7,7 +7,7 @@ deviations, and "5 points under the mean".
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -51,9 +51,9 @@ def drawn_from_population(bands: tuple[int, int], labels: tuple[int, int]) -> Sc
     return Scenario.of(size, shared_out(size, rates, is_flagged, labels), is_flagged, rates)
 
 
-def limits_of(scenario: Scenario) -> list[Limit]:
+def limits_of(scenario: Scenario, room: Mapping[str, float] = ROOM) -> list[Limit]:
     """Limits a stated room under the true levels."""
-    return [Limit(m, level(scenario, m) - ROOM[m], "at_least") for m in METRICS]
+    return [Limit(m, level(scenario, m) - room[m], "at_least") for m in METRICS]
 
 
 def level(scenario: Scenario, metric: str) -> float:
@@ -65,9 +65,9 @@ def level(scenario: Scenario, metric: str) -> float:
     return value
 
 
-def at_limits(scenario: Scenario) -> Scenario:
+def at_limits(scenario: Scenario, room: Mapping[str, float] = ROOM) -> Scenario:
     """Both metrics exactly at their limits."""
-    for limit in limits_of(scenario):
+    for limit in limits_of(scenario, room):
         scenario = scenario.moved(limit)
     return scenario
 

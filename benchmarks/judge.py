@@ -19,10 +19,9 @@ from itertools import product
 import numpy as np
 
 from benchmarks import cells, pooling_coverage
-from benchmarks.cells import CELLS, SHARES, CellDesign, Found, scored
+from benchmarks.cells import CELLS, SHARES, CellDesign, Found
 from benchmarks.harness import Values, Whole
-from benchmarks.label_cost import MARGIN
-from benchmarks.strata import moved_to
+from benchmarks.strata import MARGIN, moved_to, population
 from monitor.rounds.estimation.history import class_labels
 from monitor.stats.core.counts import Counts
 from monitor.stats.design.cell_sizes import expected_sizes
@@ -63,16 +62,16 @@ def main(
     print(f"{'':34}  none labels ratio flagged  half-widths   covered (truth below / above), bias")
     for name in classifiers:
         for score in scores:
-            plain = cells.cut(scored(name, score))
+            plain = cells.cut(population(name, score))
             alone = cells.learned(plain, SHARE, replicates, labels=START)
             cells.say(f"{name} {score} no judge", alone, alone.labels)
             for text, rates in JUDGES.items():
-                design = judged(cells.cut(scored(name, score), HALF), rates)
+                design = judged(cells.cut(population(name, score), HALF), rates)
                 found = fitted(design, alone.labels, replicates)
                 cells.say(f"{name} {score} {text}", found, alone.labels)
                 if text == CHANGED:
                     for change, other in CHANGES.items():
-                        after = judged(cells.cut(scored(name, score), HALF), other)
+                        after = judged(cells.cut(population(name, score), HALF), other)
                         found_then = changed(design, after, found.labels, replicates)
                         cells.say(f"    then {change}", found_then, alone.labels)
 
@@ -153,7 +152,7 @@ def say_pooled(classifier: str, score: str, labels: int, replicates: int) -> Non
     """Print a line for each change of the judge, and of the classifier."""
     print(f"\n{f'{classifier} {score}, {labels} labels':<32}least covered P/R")
     print(f"{'':<32}alone        pooled       by verdict   bias           width: first    last")
-    plain, half = (cells.cut(scored(classifier, score), each) for each in (CELLS, HALF))
+    plain, half = (cells.cut(population(classifier, score), each) for each in (CELLS, HALF))
     quiet, steady = judged(half, JUDGES[CHANGED]), POOLED_CHANGES["steady"]
     followed(f"no judge, {labels} labels", plain, plain, labels, replicates)
     for text, rates in POOLED_CHANGES.items():

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.harness import Values, Whole
-from benchmarks.label_cost import DEFAULT, METRICS, Design, population
+from benchmarks.strata import METRICS, Strata, population
 from monitor.drawing.legend import Key
 from monitor.drawing.legend import row as row_of
 from monitor.drawing.panel import Box, Panel
@@ -20,6 +20,7 @@ from monitor.stats.core.counts import Counts, Interval
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.prior import PriorRates
 from monitor.stats.design.prospect import Prospect
+from monitor.stats.design.score_bands import FLAGGED_BANDS, PASSED_BANDS
 from monitor.stats.estimation.posterior import estimate
 
 WINDOWS = (2_000, 10_000, 100_000, 1_000_000, 10_000_000)
@@ -32,12 +33,12 @@ BLUE, ORANGE, RED = "#3f51b5", "#e8843c", "#c62828"
 class Window:
     """A window of so many items, cut into the default bands, and a plan that knows the rates."""
 
-    design: Design
+    design: Strata
 
     @classmethod
     def of(cls, items: int) -> "Window":
         """Cut a window of the second classifier; sizes are rounded, but for none under 20."""
-        design, _ = population("Phi2", "good").strata(DEFAULT)
+        design = population("Phi2", "good").bands((FLAGGED_BANDS, PASSED_BANDS))
         share = design.size / design.size.sum()
         return cls(replace(design, size=np.maximum(np.rint(share * items), 20).astype(np.int64)))
 
@@ -111,7 +112,7 @@ def main(samples: int = SAMPLES, seed: int = 7, out: Path | None = None) -> None
 # --- pictures ---
 
 
-def strata_picture(design: Design, plan: Whole) -> bytes:
+def strata_picture(design: Strata, plan: Whole) -> bytes:
     """Draw which strata the items are in, and which ones the labels and the positives are in."""
     rows: list[tuple[str, Values]] = [
         ("all items", design.size.astype(float)),

@@ -24,10 +24,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from benchmarks.cells import cut, scored
+from benchmarks.cells import cut
 from benchmarks.fresh_windows import METRICS, POINTS, SETTINGS, Process, ends
 from benchmarks.harness import Values, Whole
 from benchmarks.judge import HALF, JUDGES, JudgedDesign, judged
+from benchmarks.strata import population
 from monitor.domain.model import Verdict
 from monitor.stats.core.metrics import metric
 from monitor.stats.core.sampled_sizes import with_size_noise
@@ -68,7 +69,7 @@ def main(
         for judge in SHOWN:
             for count in labels:
                 cells = (max(1, min(HALF[0], count // LABELS_PER_CELL)), HALF[1])
-                design = judged(cut(scored("Phi1", score), cells), JUDGES[judge])
+                design = judged(cut(population("Phi1", score), cells), JUDGES[judge])
                 rng = np.random.default_rng((seed, count))
                 ours, theirs = compared(design, count, replicates, rng)
                 print(f"{score} {judge:<23}{count:6}   {ours}      {theirs}")

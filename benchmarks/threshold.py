@@ -17,10 +17,11 @@ from pathlib import Path
 import numpy as np
 from scipy import special
 
-from benchmarks.cells import CellDesign, after_history, cut, scored
+from benchmarks.cells import CellDesign, after_history, cut
 from benchmarks.harness import Values, Whole
 from benchmarks.real_data import Window, drawn_round, windows
 from benchmarks.real_data import cut as cut_window
+from benchmarks.strata import population
 from monitor.evaluation.threshold import score_edges
 from monitor.stats.curves.thresholds import (
     STARTS,
@@ -70,7 +71,7 @@ def main(
     for seed, (name, score, labels) in enumerate(SETTINGS):
         if name not in classifiers:
             continue
-        played = play(cut(scored(name, score)), labels, rounds, seed)
+        played = play(cut(population(name, score)), labels, rounds, seed)
         for metric, target, oracle in targets(played):
             for method, p_values in METHODS.items():
                 chosen = choose(played.strata, metric, p_values(played, metric, target), method)

@@ -25,7 +25,7 @@ class Bands(Settings):
     """Score bands per predicted class, at most: fewer if ``max_labels`` leaves a band under 25.
 
     The passed class is larger and holds the rarer outcome, so more bands pay there; beyond 4 and
-    10 they save little (benchmarks/label_cost.py).
+    10 they save little (benchmarks/results/tried.txt).
     """
 
     flagged: Annotated[int, Field(ge=1, le=50)] = 4

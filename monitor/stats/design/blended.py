@@ -111,5 +111,5 @@ BLENDS = {"scores": 0.9, "history": 0.25}
 spread over the bands by size, in first rounds, by what their rates come from.
 
 Scores that order each class the wrong way round then cost at most 3 % more than no bands, without
-the blend 1.8 times as much (benchmarks/label_cost.py). The labels of another model version are
+the blend 1.8 times as much (benchmarks/results/tried.txt). The labels of another model version are
 trusted more, but cells that were pure need not be so now (benchmarks/results/tried.txt)."""

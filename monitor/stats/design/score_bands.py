@@ -29,7 +29,7 @@ handful."""
 
 PASSED_BANDS = 10
 """Missed positives hide in a thin layer under the threshold, which more bands cut out better:
-4+10 need 7 to 13 % fewer labels than 3+5, and more save little (benchmarks/label_cost.py)."""
+4+10 need 7 to 13 % fewer labels than 3+5, and more save little (benchmarks/results/tried.txt)."""
 
 POWER = 0.65
 """Of p(1-p) in the share of a band: between .6 and .7 plans need the fewest labels."""

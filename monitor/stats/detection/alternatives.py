@@ -38,7 +38,7 @@ four rounds, where an alternative close by saves most; larger and smaller ones n
 
 DECAY = 0.8
 """Weight of a round against the one after it, in the guess: five rounds' worth in all. A guess that
-forgets more slowly found drops no sooner (benchmarks/blocks.py)."""
+forgets more slowly found drops no sooner (benchmarks/results/tried.txt)."""
 
 CAP = 0.999
 """Share of wrong answers beyond which no alternative looks; at 1 a single right one would make its

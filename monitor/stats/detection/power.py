@@ -117,7 +117,7 @@ def alert_power(
     ``limits``, and those that the window cannot test, are watched but not returned. ``every`` is
     the promise: at most one false alarm per ``every`` rounds. ``bands`` is the band of each stratum
     where those are score cells: bands find what their cells find, and sooner than these are
-    simulated (benchmarks/blocks.py).
+    simulated (benchmarks/drops.py).
 
     Examples
     --------

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from benchmarks.cells import cut, scored
+from benchmarks.cells import cut
+from benchmarks.strata import population
 from monitor.stats.core.metrics import metric
 from monitor.stats.design.allocation import allocate
 from monitor.stats.design.assurance import cell_half_widths
@@ -14,7 +15,7 @@ from monitor.stats.design.prospect import Prospect
 from monitor.stats.estimation.cell_matrix import cell_matrix
 from tests.stats.samples import of_strata
 
-DESIGN = cut(scored("Phi1", "good"))
+DESIGN = cut(population("Phi1", "good"))
 SIZE = np.rint(DESIGN.size / 1e6).astype(np.int64)  # a window of 100,000
 UP = DESIGN.is_flagged
 RATES = np.clip(DESIGN.rate, 1e-9, 1 - 1e-9)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.cells import cut, scored
+from benchmarks.cells import cut
+from benchmarks.strata import population
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.draws import round_posterior
 from monitor.stats.core.metrics import METRICS
@@ -16,7 +17,7 @@ from monitor.stats.estimation.posterior import estimates
 from monitor.stats.estimation.small_counts import small_count_caution
 from tests.stats.samples import known, missing_bounds, of_strata
 
-DESIGN = cut(scored("Phi1", "good"))
+DESIGN = cut(population("Phi1", "good"))
 SIZE = np.rint(DESIGN.size / 1e6).astype(np.int64)
 UP = DESIGN.is_flagged
 

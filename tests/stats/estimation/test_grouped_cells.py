@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from benchmarks.cells import cut, planned, scored
+from benchmarks.cells import cut, planned
+from benchmarks.strata import population
 from monitor.stats.core.cells import cell_draws
 from monitor.stats.core.sample import LabeledSample
 from monitor.stats.design.cell_sizes import systematic_sizes
@@ -11,7 +12,7 @@ from monitor.stats.estimation.cell_matrix import weighted_matrix
 from monitor.stats.estimation.grouped_cells import grouped_cells
 from tests.stats.samples import of_strata
 
-DESIGN = planned(cut(scored("Phi1", "good")), 1250)
+DESIGN = planned(cut(population("Phi1", "good")), 1250)
 UP = DESIGN.is_flagged
 SIZE = np.rint(DESIGN.size / DESIGN.size.sum() * 100_000).astype(np.int64)
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from benchmarks.cells import cut, planned, scored
+from benchmarks.cells import cut, planned
+from benchmarks.strata import population
 from monitor.stats.core.reasons import Unlabeled
 from monitor.stats.design.cell_sizes import systematic_sizes
 from monitor.stats.estimation.segment_labels import MoreLabels, more_labels
@@ -204,7 +205,7 @@ def test_the_rest_counts_at_the_scores_of_the_segment():
 
 @pytest.mark.simulation
 def test_intervals_of_a_segment_that_is_worse_hold_the_truth():
-    design = planned(cut(scored("Phi1", "good")), 1250)
+    design = planned(cut(population("Phi1", "good")), 1250)
     up, size = design.is_flagged, np.rint(design.size / design.size.sum() * 100_000).astype(int)
     odds = design.rate / (1 - design.rate) * np.where(up, 0.5, 2.0)
     worse, rng, rounds = odds / (1 + odds), np.random.default_rng(5), 60
