@@ -113,8 +113,8 @@ def by_proxy(labels: tuple[int, int], levels: str, proxy: str) -> Iterator[Watch
         if verdict is not None:
             now = judge.judged(now, judge.JUDGES[verdict])
         known = known if known.size else np.clip(now.rate, 1e-9, 1 - 1e-9)
-        how = {"labels": sum(labels), "share": SHARE_BY_SIZE, "margins": margins}
-        plan = expected_sizes(now.size, now.is_flagged, known, **how)
+        strata = now.size, now.is_flagged, known
+        plan = expected_sizes(*strata, labels=sum(labels), share=SHARE_BY_SIZE, margins=margins)
         yield Watched(Scenario.of(now.size, 0 * plan, now.is_flagged, now.rate), plan)
 
 

@@ -13,6 +13,10 @@ that are found within 4 and 12 rounds. Standard errors in brackets.
 `--kept`: the same windows through a log that keeps these shares of their flagged and passed items,
 for coverage and, with `--alarms`, for alarms.
 
+`--changed`: coverage by the round alone and by earlier rounds too, at least of the 1st, 2nd, 3rd,
+5th and 9th after the judge changed to another without notice, as rounds go on, or after the
+classifier lost 5 points of precision; and the width of what is pooled against the round alone.
+
 `--at-once`: how many paths of 100 rounds have a round whose window's own value, and whose mean of
 all windows so far, lies outside of its interval, and how much wider the latter is in round 13 than
 one of a round that was chosen before.
@@ -56,6 +60,7 @@ QUIET, YEAR, WITHIN = 4, 52, (4, 12)
 POINTS = 2**9
 ROUNDS = 6
 AT_ONCE = 100
+SETTLED, LOOKS, LOST = 12, (0, 1, 2, 4, 8), 0.05
 REMEMBERED = 20  # earlier rounds that the evidence reads; older ones weigh under .02
 SETTINGS = ("4000 200 400", "30000 300 600", "15000 450 400", "100000 2000 500")
 JUDGES = {
@@ -68,6 +73,7 @@ JUDGES = {
     "score explains all": None,
 }
 """TPR and FPR, of flagged and passed items where they differ."""
+CHANGES = ("useless", ".8 .02", "shares mistakes")
 SPREADS = {"weak score": 0.2, "score explains all": 9.0}
 """Range of the log odds of a class's cells, in units of 3; 1 otherwise."""
 
@@ -91,6 +97,7 @@ class Windows(Protocol):
 class Process:
     """What windows are drawn from: chance, rate and expected labels of each stratum, ``(H,)``."""
 
+    setting: str
     items: int
     chance: Values
     rate: Values
@@ -134,7 +141,7 @@ class Process:
         expected = expected_sizes(size, is_flagged, inside, labels=labels, share=0.25)
         if bands:
             expected = np.minimum(np.maximum(expected, LEAST), size)
-        return cls(items, share, rate, is_flagged, tuple(verdict), cell, expected, bands)
+        return cls(setting, items, share, rate, is_flagged, tuple(verdict), cell, expected, bands)
 
     @property
     def truth(self) -> Values:
@@ -182,6 +189,17 @@ class Process:
         items = np.rint(rows / share).astype(np.int64)
         return Counts(items, labeled, answers, self.is_flagged, rows)
 
+    def changes(self) -> "dict[str, Process]":
+        """Return the process after each change: to another judge, or of the classifier."""
+        after = {"nothing changes": self, f"precision -{LOST:.2f}": self.dropped(LOST)}
+        if self.verdict[0] is not None:
+            others = {name: Process.of(self.setting, name) for name in CHANGES}
+            after |= {
+                f"to {name}": replace(self, chance=of.chance, rate=of.rate)
+                for name, of in others.items()
+            }
+        return after
+
     def dropped(self, by: float) -> "Process":
         """Let the precision fall: wrong answers of the flagged grow by one factor in the odds."""
         up, low, high = self.is_flagged, -5.0, 0.0
@@ -222,6 +240,7 @@ def main(
     *,
     alarms: bool = False,
     at_once: bool = False,
+    changed: bool = False,
     bands: bool = False,
     kept: tuple[str, ...] = (),
 ) -> None:
@@ -233,6 +252,8 @@ def main(
         line_of = alarm_line
     elif at_once:
         heads, line_of = "alone       mean of all, and its width", at_once_line
+    elif changed:
+        heads, line_of = "alone     pooled    its width", changed_lines
     print(f"{'items flagged labels, judge':38}{heads}")
     for setting in settings:
         for judge in judges:
@@ -255,6 +276,28 @@ def coverage_line(process: Process, replicates: int) -> str:
     return "  ".join(f"{p:.2f} {r:.2f}" + " " for p, r in (*held,)) + " ".join(
         f"{each:.3f}" for each in half
     )
+
+
+def changed_lines(process: Process, replicates: int) -> str:
+    """Cover precision and recall after each change; a line for each."""
+    lines = []
+    for name, after in process.changes().items():
+        rng, held, width = np.random.default_rng(6), np.zeros((len(LOOKS), 2, 2)), np.zeros((2, 2))
+        for _ in range(replicates):
+            rounds = [process.drawn(rng).counts for _ in range(SETTLED)]
+            for t in range(LOOKS[-1] + 1):
+                rounds.append(after.drawn(rng).counts)
+                if t not in LOOKS:
+                    continue
+                alone = matrix_draws(rounds[-1], seed=1, points=POINTS, cells=True).of("rate")
+                noisy = with_size_noise(alone, rounds[-1], seed=1)
+                ways = noisy, pooled_matrix(rounds, process.cell)
+                for i, (low, high) in enumerate(map(ends, ways)):
+                    held[LOOKS.index(t), i] += (low <= after.truth) & (after.truth <= high)
+                    width[i] += high - low
+        shares = [*(held.min(axis=0) / replicates), width[1] / width[0]]
+        lines.append(f"\n    {name:34}" + "  ".join(f"{p:.2f} {r:.2f}" for p, r in shares))
+    return "".join(lines)
 
 
 def at_once_line(process: Process, paths: int) -> str:

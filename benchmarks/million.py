@@ -52,12 +52,10 @@ class Window:
 
     def sample(self, labels: Whole, rng: np.random.Generator) -> Counts:
         """Draw labels from items whose positives are the expected number, rounded."""
-        positive = np.rint(self.design.size * self.design.rate).astype(np.int64)
-        found = rng.hypergeometric(positive, self.design.size - positive, labels)
-        flagged = self.design.is_flagged
-        return Counts.of_arrays(
-            size=self.design.size, labeled=labels, positive=found, is_flagged=flagged
-        )
+        size, is_flagged = self.design.size.astype(np.int64), self.design.is_flagged
+        positive = np.rint(size * self.design.rate).astype(np.int64)
+        found = rng.hypergeometric(positive, size - positive, labels)
+        return Counts.of_arrays(size=size, labeled=labels, positive=found, is_flagged=is_flagged)
 
     def intervals(self, labels: int, seed: int, count: int) -> dict[str, list[Interval]]:
         """Estimate precision and recall of the window from repeated samples."""

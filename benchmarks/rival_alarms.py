@@ -1,4 +1,4 @@
-"""How soon a drop of precision is found: the detector, GLIDE's monitors, and two common rules.
+"""How soon a drop of precision is found: the detector, GLIDE, truescore, and two common rules.
 
 Streams like GLIDE's own validation: flagged items whose precision is .85, and from round 20 on .75
 or .70, with a limit of .80. All may raise .2 false alarms in 52 rounds. `ours` has one stratum,
@@ -10,12 +10,21 @@ the drop; both begin anew after an alarm and are tuned by simulation at the limi
 counts rounds until the alarm, at most 33; `x cusum` is its ratio to that of the CUSUM that knows
 this drop; `in 4` is the share found within four; `at .80` are alarms in 33 rounds after a drop to
 the limit itself. Needs `glide-py` and Python 3.12; without, it leaves its rows out.
+
+With `truescore`, 0.7 or newer, the judge is `steady`, or from round 20 on `stricter`, with a TPR of
+.87, or `lenient`, with an FPR of .40; rules without verdicts are the same for each. `labels` and
+`verdicts` are its confidence sequences for the newest rounds, the best of two kinds and of 1, 2, 4
+and 10 rounds; `verdicts` need no labels, and know the share of yes at the limit. `ppi++` and
+`rogan-gladen` correct the verdicts of a round by its labels, and alarm if their interval is below
+the limit, at the budget shared by rounds.
 """
 
 import importlib
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib.util import find_spec
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +43,8 @@ LIMIT, LEVEL, DROPS = 0.80, 0.85, (0.80, 0.75, 0.70)
 QUIET, AFTER, YEAR, BUDGET = 20, 33, 52, 0.2
 TPR, FPR, ITEMS, WINDOW = 0.97, 0.10, 3_000, 10
 OF_PRECISION = Limit("precision", LIMIT, "at_least")
+JUDGES = {"steady": (TPR, FPR), "stricter": (0.87, FPR), "lenient": (TPR, 0.40)}
+KINDS, WINDOWS = ("empirical_bernstein", "hoeffding"), (1, 2, 4, WINDOW)
 WARM = 4  # evidence by verdict is read from so many rounds before the drop on
 
 
@@ -64,10 +75,14 @@ def main(labels: tuple[int, ...] = (200, 60), streams: int = 1500, few: int = 40
     """Print a line for each rule: fast ones on all streams, GLIDE's on a few of them."""
     for count in labels:
         heads = "".join(f"{f'to {a:.2f}: mean':>15}{'x cusum':>9}{'in 4':>7}" for a in DROPS[1:])
-        print(f"\n{f'{count} labels a round':<28}{heads}{'at .80':>9}{'streams':>9}")
+        print(f"\n{f'{count} labels a round':<32}{heads}{'at .80':>9}{'streams':>9}")
         best = {after: mean(cusum(count, after), count, after, streams) for after in DROPS[1:]}
         for name, rule, paths in rules(count, streams, few):
-            print(f"{name:<28}{described(rule, count, paths, best)}{paths:9}", flush=True)
+            print(f"{name:<32}{described(rule, count, paths, best)}{paths:9}", flush=True)
+        for judge, rates in JUDGES.items() if find_spec("truescore") else ():
+            for name, rule, paths in truescore_rules(count, few, is_steady=judge == "steady"):
+                row = described(rule, count, paths, best, rates)
+                print(f"{f'{judge}: {name}':<32}{row}{paths:9}", flush=True)
 
 
 def rules(count: int, streams: int, few: int) -> Iterator[tuple[str, Rule, int]]:
@@ -87,11 +102,27 @@ def rules(count: int, streams: int, few: int) -> Iterator[tuple[str, Rule, int]]
         yield f"pprm, {name}", glide("AsymptoticPPRM", window), few
 
 
-def described(rule: Rule, count: int, paths: int, best: dict[float, float]) -> str:
+def truescore_rules(count: int, few: int, *, is_steady: bool) -> Iterator[tuple[str, Rule, int]]:
+    """Yield truescore's rules beside ours; those without verdicts only for the steady judge."""
+    if is_steady:
+        yield "truescore, labels", best_of(partial(excluded, of_verdicts=False), count, few), few
+    yield "ours, with a verdict", detector_with_verdict, few
+    yield "truescore, verdicts", best_of(partial(excluded, of_verdicts=True), count, few), few
+    for name, estimator in (("ppi++", "ppi_estimate"), ("rogan-gladen", "rogan_gladen_estimate")):
+        yield f"truescore, {name}", partial(below_limit, estimator), few
+
+
+def described(
+    rule: Rule,
+    count: int,
+    paths: int,
+    best: dict[float, float],
+    judge: tuple[float, float] = (TPR, FPR),
+) -> str:
     """Say how soon a rule finds each drop, and how often it alarms at the limit."""
     text, at_limit = "", 0.0
     for after in DROPS:
-        delay = rule(stream(count, after, paths), count)
+        delay = rule(stream(count, after, paths, judge), count)
         if after == LIMIT:
             at_limit = float((delay <= AFTER).mean())
         else:
@@ -251,3 +282,56 @@ def _batch(drawn: Stream, count: int, at: int, path: int) -> tuple[Values, Value
     proxy = np.repeat([1.0, 0.0], [yes, no])
     others = np.repeat([1.0, 0.0], [rest, ITEMS - count - rest])
     return np.concatenate([truth, np.full(len(others), np.nan)]), np.concatenate([proxy, others])
+
+
+def best_of(rule: Callable[..., Whole], count: int, streams: int) -> Rule:
+    """Choose the kind and the rounds by which the drop is found soonest by a steady judge."""
+    drawn = stream(count, DROPS[1], streams // 4)
+    ways = [partial(rule, kind, window) for kind, window in product(KINDS, WINDOWS)]
+    return min(ways, key=lambda way: float(np.minimum(way(drawn, count), AFTER).mean()))
+
+
+def excluded(kind: str, window: int, drawn: Stream, count: int, *, of_verdicts: bool) -> Whole:
+    """Find when a confidence sequence of the newest rounds rules the limit out."""
+    found = []
+    rule = importlib.import_module("truescore.sequential").windowed_exclusion
+    ones = (drawn.yes + drawn.yes_of_rest) if of_verdicts else drawn.positive
+    each = ITEMS if of_verdicts else count
+    for values in _in_order(ones[QUIET:], each):
+        at = rule(
+            values,
+            LIMIT * TPR + (1 - LIMIT) * FPR if of_verdicts else LIMIT,
+            window=window * each,
+            alpha=BUDGET,
+            method=kind,
+            planned_windows=YEAR // window,
+        )
+        found.append(AFTER + 1 if at is None else (at - 1) // each + 1)
+    return np.array(found)
+
+
+def below_limit(estimator: str, drawn: Stream, _: int) -> Whole:
+    """Find when a corrected interval of one round is below the limit."""
+    rounds = range(QUIET, QUIET + AFTER)
+    is_below = np.array([upper_end(estimator, drawn, at) < LIMIT for at in rounds])
+    return np.where(is_below.any(axis=0), is_below.argmax(axis=0) + 1, AFTER + 1)
+
+
+def upper_end(estimator: str, drawn: Stream, at: int) -> Values:
+    """Let truescore correct the verdicts of a round by its labels, at the budget of a round."""
+    estimate, found = getattr(importlib.import_module("truescore.correct"), estimator), []
+    for each in zip(*(part[at] for part in drawn), strict=True):
+        hits, misses, yes, no, rest = map(int, each)
+        labels = np.repeat([1, 0, 1, 0], [hits, yes - hits, misses, no - misses])
+        verdicts = np.repeat([1, 0, 1, 0], [yes, no, rest, ITEMS - yes - no - rest])
+        answer = estimate(verdicts, labels, np.arange(yes + no), alpha=2 * BUDGET / YEAR)
+        found.append(answer.high)
+    return np.array(found)
+
+
+def _in_order(ones: Whole, count: int) -> Iterator[Values]:
+    """Yield the zeros and ones of each stream, as many a round, in a random order within it."""
+    rng = np.random.default_rng(count)
+    for path in range(ones.shape[1]):
+        rounds = (np.arange(count) < ones[:, [path]]).astype(float)
+        yield rng.permuted(rounds, axis=1).ravel()
