@@ -7,21 +7,29 @@ largest items of the cells leave room for. `window` is about the amounts of its 
 about the process. In brackets what a uniform draw that counts items says of the amounts: how often
 its interval of the window holds them. Then amounts have a Pareto law with `--tail` and do not
 depend on the truth, without and with one flagged item that holds a fifth of the window.
+
+`--sets`: as many labels are drawn uniformly, a tenth of them flagged, and read by amount as
+`monitor.evaluate` does with `amount`. A line for each spread has the coverage of precision and
+recall and the half-widths; the last two have the coverage over all spreads by the share of the
+largest item in the amount of the flagged (precision) and of the positives (recall), and samples.
 """
 
 import numpy as np
 
-from benchmarks.harness import Values, Whole
+from benchmarks.harness import Flags, Values, Whole
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.core.sampled_sizes import with_size_noise
 from monitor.stats.design.cell_sizes import expected_sizes, systematic_sizes
 from monitor.stats.estimation.cell_matrix import matrix_draws
+from monitor.stats.estimation.four_cells import FourCells
 
 METRICS = ("precision", "recall")
 SHARE, CELLS = 0.02, (8, 16)
 POINTS = 2**9
 LARGE = 2_000_000  # items by which the process is known
+SET_SHARE, SET_LOG_ODDS = 0.1, (1.4, -3.5)  # flagged of a set; of a positive, flagged and passed
+LARGEST = (0.2, 0.4, 0.6, 0.8)  # shares that part the samples
 
 
 class Process:
@@ -72,8 +80,13 @@ def main(
     spreads: tuple[float, ...] = (0.5, 1.0, 1.5),
     slope: float = 0.5,
     tail: float = 1.2,
+    *,
+    sets: bool = False,
 ) -> None:
     """Print a line for each law of the amounts."""
+    if sets:
+        print_sets(replicates, labels, spreads, slope)
+        return
     print("amounts              window      rate        half-widths  (uniform draw)  labels")
     laws = {f"log's sd {spread}": Process(spread, slope) for spread in spreads}
     laws[f"Pareto {tail}"] = Process(0, 0, tail)
@@ -139,3 +152,55 @@ def ends(counts: Counts, estimand: str) -> tuple[Values, Values]:
     values = np.stack([metric(name)(matrix) for name in METRICS])
     low, high = np.quantile(values, [0.025, 0.975], axis=1)
     return low, high
+
+
+def chance(z: Values, log_odds: Values | float, slope: float) -> Values:
+    """Return the chance of a positive by the standardised log amount."""
+    return np.asarray(1 / (1 + np.exp(slope * z - log_odds)))
+
+
+def set_truth(spread: float, slope: float) -> Values:
+    """Integrate precision and recall of the process by amount."""
+    z, weight = np.polynomial.hermite_e.hermegauss(80)
+    # A lognormal amount moves the law of its own standardised log by its spread.
+    up, down = (weight @ chance(z + spread, at, slope) / weight.sum() for at in SET_LOG_ODDS)
+    return np.array([up, SET_SHARE * up / (SET_SHARE * up + (1 - SET_SHARE) * down)])
+
+
+def drawn_set(
+    labels: int, spread: float, slope: float, rng: np.random.Generator
+) -> tuple[Flags, Flags, Values]:
+    """Draw a labeled set: which items are flagged, which are positive, and their amounts."""
+    flagged = rng.random(labels) < SET_SHARE
+    z = rng.standard_normal(labels)
+    positive = rng.random(labels) < chance(z, np.where(flagged, *SET_LOG_ODDS), slope)
+    return flagged, positive, np.exp(spread * z)
+
+
+def set_ends(flagged: Flags, positive: Flags, amount: Values) -> Values:
+    """Find the ends of `monitor.evaluate`, shape (2, 2): low and high of each metric."""
+    matrix = FourCells.of_items(flagged, positive, amount).draws(points=POINTS).of("rate")
+    return np.quantile([metric(name)(matrix) for name in METRICS], [0.025, 0.975], axis=1)
+
+
+def print_sets(replicates: int, labels: int, spreads: tuple[float, ...], slope: float) -> None:
+    """Print coverage and half-widths by spread, then coverage by the largest item's share."""
+    print("log amount's sd    covered      half-widths")
+    held, samples = np.zeros((2, 2, len(LARGEST) + 1))
+    for spread in spreads:
+        rng, true, of_spread = np.random.default_rng(1), set_truth(spread, slope), np.zeros((2, 2))
+        for _ in range(replicates):
+            flagged, positive, amount = drawn_set(labels, spread, slope, rng)
+            low, high = set_ends(flagged, positive, amount)
+            inside = (low <= true) & (true <= high)
+            of_spread += [inside, (high - low) / 2]
+            for i, of in enumerate((flagged, positive)):
+                share = np.searchsorted(LARGEST, amount[of].max() / amount[of].sum())
+                held[i, share] += inside[i]
+                samples[i, share] += 1
+        covered, half = of_spread / replicates
+        print(f"{spread:<19}{covered[0]:.3f} {covered[1]:.3f}  {half[0]:.3f} {half[1]:.3f}")
+    print("largest share up to     " + "  ".join(f"{each:10.1f}" for each in (*LARGEST, 1)))
+    for name, *columns in zip(METRICS, held, samples, strict=True):
+        cells = (f"{yes / max(n, 1):.3f} {n:4.0f}" for yes, n in zip(*columns, strict=True))
+        print(f"{name:24}" + "  ".join(f"{cell:>10}" for cell in cells))

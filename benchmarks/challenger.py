@@ -2,8 +2,7 @@
 
 `close` keeps nearly all that the classifier flags, `better` drops two fifths of the false positives
 and finds a quarter of the missed, `other` decides by itself. `apart` is the half-width of two
-samples of as many labels, `saved` how many times the labels they need. ``--looks``: false findings
-of repeated comparisons.
+samples of as many labels, `saved` how many times the labels they need.
 """
 
 import math
@@ -29,8 +28,6 @@ SETTINGS = (
 KEEPS = {"close": ((0.98, 0.90), (0.05, 0.0005)), "better": ((0.98, 0.60), (0.25, 0.001))}
 """Chances to flag a positive and a negative, among what the classifier flags and what it passes."""
 SIZES, PREVALENCES = (1.0, 0.5, 2.0, 1.0), (1.0, 1.5, 0.7, 1.2)
-LOOKS = (1, 2, 4, 12, 26, 52)
-Z = 1.959964
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,26 +130,12 @@ def run(design: CellRounds, challenger: str, *, replicates: int, rounds: int) ->
     return Result(*np.array(rows, dtype=float).reshape(replicates, 2, 5).mean(axis=0).T)
 
 
-def show_looks(replicates: int) -> None:
-    """Print how often one of so many looks at a growing sum is beyond its 95 % limits."""
-    count = np.arange(1, LOOKS[-1] + 1)
-    steps = np.random.default_rng(1).standard_normal((replicates, LOOKS[-1]))
-    means = steps.cumsum(axis=1) / np.sqrt(count)
-    beyond = np.logical_or.accumulate(np.abs(means) > Z, axis=1).mean(axis=0)
-    for k in LOOKS:
-        print(f"{k:3d} looks  {beyond[k - 1]:.3f}")
-
-
 def main(
     replicates: int = 400,
     rounds: int = 1,
     challengers: tuple[str, ...] = ("close", "better", "other"),
-    looks: bool = False,
 ) -> None:
-    """Print the tables."""
-    if looks:
-        show_looks(100 * replicates)
-        return
+    """Print the table."""
     error = math.sqrt(0.95 * 0.05 / replicates)
     print(f"{rounds} rounds; standard error of a coverage {error:.3f}")
     print(f"{'':58}metric     covered (below/above)    half    apart   saved    bias/half")

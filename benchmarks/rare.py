@@ -7,11 +7,7 @@ adaptive law; an item that comes back costs no label. Settings of the paper: str
 cumulative root of the score's histogram, a share of .001 for the passive law, a decaying prior
 worth two labels a stratum. Shown is its best of 30 and 60 strata and of samplers made for recall
 and for F1. It has no interval; `held` is that of its normal limit law with the variance found.
-`ours` is a first round by score cells, one for both metrics. `even` is an experiment that takes
-the score at its word: a quarter of the labels for flagged items at random, the others spread evenly
-over the same cells of passed items. Its interval for misses is that of Fay & Feuer (*Statistics in
-Medicine* 16, 1997), which allows for one positive more. The weight of that one is not the largest,
-but one that .8 of the misses stay below if the score is right.
+`ours` is a first round by score cells, one for both metrics.
 """
 
 from collections.abc import Sequence
@@ -30,7 +26,6 @@ METRICS = ("precision", "recall")
 STRATA, BINS, PASSIVE, PRIOR = (30, 60), 1000, 1e-3, 2.0
 ALPHAS = (0.0, 0.5)  # recall, F1
 Z = float(special.ndtri(0.975))
-OF_FLAGGED, BELOW, POINTS = 0.25, 0.8, 2000
 
 
 @dataclass(frozen=True)
@@ -58,20 +53,20 @@ def main(
     replicates: int = 400,
 ) -> None:
     """Print a line for each pool, number of labels and metric."""
-    names = ("oasis", "ours", "even")
+    names = ("oasis", "ours")
     heads = "".join(f"{f'{who}: error':>15}{'half':>7}{'held':>6}" for who in names)
     print(f"{'':<28}{'labels':>6}  {'':<10}{'truth':>6}{heads}")
     for one, (score, claims) in product(odds, CLAIMS.items()):
         pool, name = pool_of(one, claims), f"1 : {one:,}, {score}"
         theirs = [oasis(pool, *way, labels, replicates) for way in product(STRATA, ALPHAS)]
         for at, budget in enumerate(labels):
-            own = [way(pool, budget, replicates) for way in (ours, even)]
+            own = ours(pool, budget, replicates)
             for i, of in enumerate((pool.is_flagged, pool.is_positive)):
                 truth = float((pool.is_flagged & pool.is_positive).sum() / of.sum())
                 best = min(way[at].figures(i, truth) for way in theirs)
                 cells = "".join(
                     f"{error:15.4f}{half:7.3f}{held:6.2f}"
-                    for error, half, held in (best, *(way.figures(i, truth) for way in own))
+                    for error, half, held in (best, own.figures(i, truth))
                 )
                 print(f"{name:<28}{budget:6}  {METRICS[i]:<10}{truth:6.3f}{cells}", flush=True)
 
@@ -91,43 +86,6 @@ def ours(pool: Window, labels: int, replicates: int) -> Found:
     strata, rng = cut(pool, labels), np.random.default_rng(labels)
     _, _, found = first_rounds(strata, labels, replicates, rng)
     return Found(found.point.T, found.low.T, found.high.T)
-
-
-def even(pool: Window, labels: int, replicates: int) -> Found:
-    """Estimate from as many labels in each cell of passed items, and flagged ones at random."""
-    strata, rng = cut(pool, labels), np.random.default_rng(labels)
-    flagged, hits = (int(each[strata.is_flagged].sum()) for each in (strata.size, strata.positive))
-    some = min(round(OF_FLAGGED * labels), flagged)
-    passed = ~strata.is_flagged
-    size, positive, score = strata.size[passed], strata.positive[passed], strata.mean_score[passed]
-    most = next(n for n in range(labels, 0, -1) if np.minimum(size, n).sum() <= labels - some)
-    weight = size / np.minimum(size, most)
-    rising = np.cumsum(size * score)
-    heavy = float(weight[np.searchsorted(rising, (1 - BELOW) * rising[-1])])
-    found = rng.hypergeometric(
-        positive, size - positive, np.minimum(size, most), (replicates, len(size))
-    )
-    missed, variance = found @ weight, found @ (weight * (weight - 1))
-    y = rng.hypergeometric(hits, flagged - hits, some, replicates)
-    tp = y + rng.binomial(flagged - some, rng.beta(0.5 + y, 0.5 + some - y, (POINTS, replicates)))
-    few, many = (
-        np.maximum(weighted_total(missed + more, variance + more**2, rng), found.sum(axis=1))
-        for more in (0.0, heavy)
-    )
-    ends = np.quantile([tp / flagged, tp / (tp + many), tp / (tp + few)], [0.025, 0.975], axis=1)
-    estimate = flagged * y / some
-    return Found(
-        point=np.stack([y / some, estimate / (estimate + missed)], axis=1),
-        low=ends[0, :2].T,
-        high=ends[1, [0, 2]].T,
-    )
-
-
-def weighted_total(mean: Values, variance: Values, rng: np.random.Generator) -> Values:
-    """Draw totals from Gamma laws with a mean and a variance, shape ``(POINTS, samples)``."""
-    spread = np.maximum(variance, 1e-9)
-    scale = spread / np.maximum(mean, 1e-9)
-    return rng.gamma(mean**2 / spread, scale, (POINTS, len(mean)))
 
 
 def cut_by_root(score: Values, strata: int) -> Whole:

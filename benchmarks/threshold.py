@@ -6,8 +6,8 @@ rate gains more, `none` the share of rounds in which no threshold is allowed. Ro
 normal law in its place, and taking the last threshold whose estimate keeps the target.
 The rule was chosen on Phi1 with a good and a weak score at targets of .7, .8 and .9.
 
-With `--data DIR` the windows of real predictions are drawn and labeled, by the plan of first rounds
-(benchmarks/real_data.py) and as a labeled file, half of each predicted class.
+With `--data DIR` the windows of real predictions are drawn and labeled by the plan of first rounds
+(benchmarks/real_data.py).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,22 +22,18 @@ from benchmarks.harness import Values, Whole
 from benchmarks.real_data import Window, drawn_round, windows
 from benchmarks.real_data import cut as cut_window
 from benchmarks.strata import population
-from monitor.evaluation.threshold import score_edges
 from monitor.stats.curves.thresholds import (
     STARTS,
-    LabeledScores,
     ScoreStrata,
     allowed_p,
     last_allowed,
     precision_p,
     recall_p,
-    threshold_tests,
 )
 
 ERROR = 0.05
 PLANS = 200
 REAL_ROUNDS = 1000
-FILES = 4  # times fewer than rounds
 SETTINGS = (
     ("Phi2", "good", 1250),
     ("Phi2", "weak", 360),
@@ -81,12 +77,11 @@ def main(
 
 
 def real(data: Path, rounds: int) -> None:
-    """Print the target of the present threshold in each real window, by rounds and by files."""
-    print("window             labels  drawn  target           broken   none    loss")
+    """Print the target of the present threshold in each real window."""
+    print("window             labels  target           broken   none    loss")
     for window in windows(data):
         for labels in (360, 1250):
             played = play_window(window, labels, rounds)
-            files = _files(window, labels, rounds // FILES)
             present = [played.strata.current]
             aims = (
                 aim
@@ -95,9 +90,9 @@ def real(data: Path, rounds: int) -> None:
             )
             for metric, target, oracle in aims:
                 chosen = choose(played.strata, metric, rule(played, metric, target), "rule")
-                row = f"{window.name:<18} {labels:>6}  {{:<5}}  {metric:<9} {target:.3f}  {{}}"
-                print(row.format("round", _text(_shares(played, metric, target, oracle, chosen))))
-                print(row.format("file", _by_file(window, files, metric, target)), flush=True)
+                text = _text(_shares(played, metric, target, oracle, chosen))
+                row = f"{window.name:<18} {labels:>6}  {metric:<9} {target:.3f}  {text}"
+                print(row, flush=True)
 
 
 def play_window(window: Window, labels: int, rounds: int) -> Rounds:
@@ -109,55 +104,6 @@ def play_window(window: Window, labels: int, rounds: int) -> Rounds:
     flagged = int(strata.is_flagged.sum())
     cells = ScoreStrata(strata.size[order], labeled[:, order], positive[:, order], flagged=flagged)
     return Rounds(cells, (strata.positive / strata.size)[order])
-
-
-def _files(window: Window, labels: int, sets: int) -> list[tuple[LabeledScores, Values]]:
-    """Draw labeled files, half of each predicted class; each with the thresholds it tries."""
-    up, rng = window.is_flagged, np.random.default_rng(labels)
-    threshold, sizes = float(window.score[up].min()), np.array([(~up).sum(), up.sum()])
-    files = []
-    for _ in range(sets):
-        items = np.concatenate(
-            [
-                rng.choice(np.flatnonzero(of), min(labels // 2, int(of.sum())), replace=False)
-                for of in (up, ~up)
-            ]
-        )
-        score, group = window.score[items], up[items].astype(int)
-        edges = score_edges(score, threshold)
-        strata = LabeledScores(
-            (score[:, np.newaxis] < edges).sum(axis=1),
-            window.is_positive[items],
-            flagged=int((edges >= threshold).sum()),
-            weight=(sizes / np.bincount(group))[group],
-            group=group,
-        )
-        files.append((strata, edges))
-    return files
-
-
-def _by_file(
-    window: Window, files: list[tuple[LabeledScores, Values]], metric: str, target: float
-) -> str:
-    """Choose by each file; the oracle knows the window, and tries the thresholds of the file."""
-    order = np.argsort(-window.score)
-    score, hits = window.score[order], np.cumsum(window.is_positive[order])
-    sign = 1 if metric == "precision" else -1
-    found = []
-    for strata, edges in files:
-        flagged = np.searchsorted(-score, -edges, side="right")
-        truth = {"precision": hits[flagged - 1] / flagged, "recall": hits[flagged - 1] / hits[-1]}
-        good = np.flatnonzero(truth[metric] >= target)
-        other = truth["recall" if metric == "precision" else "precision"]
-        k = int(threshold_tests(strata, metric, target).last)
-        if not len(good):
-            found.append((k >= 0, k < 0, np.nan))
-            continue
-        loss = other[good[-1] if sign > 0 else good[0]] - other[k]
-        found.append((k >= 0 and truth[metric][k] < target, k < 0, loss if k >= 0 else np.nan))
-    values = np.array(found)
-    loss = values[~np.isnan(values[:, 2]), 2]
-    return _text(np.array([*values[:, :2].mean(axis=0), loss.mean() if len(loss) else np.nan]))
 
 
 def play(design: CellDesign, labels: int, rounds: int, seed: int) -> Rounds:
