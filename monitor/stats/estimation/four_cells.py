@@ -17,8 +17,8 @@ With weights w of single items, :math:`w_c = \sum w^2/\sum w` and
 variance poorly. With :math:`\nu_c = 2\,/\,(\sum w^4/(\sum w^2)^2 - 1/n_c)` degrees of freedom
 (Satterthwaite, *Biometrics Bulletin* 2, 1946), less the noise of the :math:`n_c` items themselves,
 :math:`m_c` is divided, and :math:`w_c` multiplied, by the square of Student's 97.5 % quantile over
-the normal one (``benchmarks/amount_sets.py``). Equal weights leave both as they are. Of a set drawn
-by actual class the positives' two cells are scaled to the prevalence :math:`\eta`, and the
+the normal one (``benchmarks/results/tried.txt``). Equal weights leave both as they are. Of a set
+drawn by actual class the positives' two cells are scaled to the prevalence :math:`\eta`, and the
 negatives' to :math:`1 - \eta`.
 
 Of a sample of H strata that both predicted classes cross, each stratum's four shares have a
@@ -138,7 +138,7 @@ def _priors(strata: int) -> Floats:
     """Prior counts of each cell of H strata, half a count for one; see ``round_priors``.
 
     Strata of many labels bear more than a band of a class; the power of H was found by simulation
-    (``benchmarks/judge_sample.py``).
+    (``benchmarks/evaluator.py``).
     """
     if strata == 1:
         return np.array([HEAVY])
