@@ -19,6 +19,10 @@ def judged(rounds, tpr=(0.8, 0.75, 0.85)):
     )
 
 
+def interval(name, point, low, high):
+    return {name: point, f"{name}_low": low, f"{name}_high": high}
+
+
 def test_a_round_has_the_rates_of_its_judge_and_the_share_without_a_verdict():
     row = JudgeRow(
         title="verdict = yes (prompt 2)",
@@ -32,18 +36,10 @@ def test_a_round_has_the_rates_of_its_judge_and_the_share_without_a_verdict():
 
     named = {name: at for name, at in metrics(report).items() if name.startswith("judge/")}
     assert {name: named[name] for name in named if "fpr" not in name} == {
-        "judge/tpr": 0.8,
-        "judge/tpr_low": 0.75,
-        "judge/tpr_high": 0.85,
-        "judge/tpr_pooled": 0.81,
-        "judge/tpr_pooled_low": 0.79,
-        "judge/tpr_pooled_high": 0.83,
-        "judge/youden_j": 0.78,
-        "judge/youden_j_low": 0.74,
-        "judge/youden_j_high": 0.82,
-        "judge/youden_j_pooled": 0.78,
-        "judge/youden_j_pooled_low": 0.74,
-        "judge/youden_j_pooled_high": 0.82,
+        **interval("judge/tpr", 0.8, 0.75, 0.85),
+        **interval("judge/tpr_pooled", 0.81, 0.79, 0.83),
+        **interval("judge/youden_j", 0.78, 0.74, 0.82),
+        **interval("judge/youden_j_pooled", 0.78, 0.74, 0.82),
         "judge/missing": 0.01,
     }
     note = describe(report).replace("&emsp;", "").replace("\\", "")

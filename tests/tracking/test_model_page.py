@@ -265,6 +265,8 @@ def test_tags_go_to_the_version_that_the_alias_named_for_the_window(
     assert page(client, prefix).tags["monitor.date"] == "2025-01-06"
     assert the_run(client, f"{prefix}/mail-travel").data.tags["monitor.model"] == version
     assert client.get_model_version(prefix, "2").tags == {}
+    by_alias = make_report(1, model=f"models:/{prefix}@champion")
+    assert deliver(handler, by_alias, [TAGS]) == f"models:/{prefix}/2"
 
 
 def test_a_run_links_to_the_logged_model_and_its_estimates_go_there_in_the_same_request(

@@ -73,11 +73,13 @@ def test_both_versions_stay_readable_and_the_metrics_are_the_newest(
     handler, client, prefix, tmp_path
 ):
     for report in (make_report(4), restated(4)):
-        handler.deliver(make_effect(ROUND, report))
-        handler.deliver(make_effect(ROUND, report))
+        for kind in (ROUND, ROUND, FLEET, FLEET):
+            handler.deliver(make_effect(kind, report))
 
     run = the_run(client, f"{prefix}/mail-travel")
-    assert run.data.metrics["precision/round"] == pytest.approx(center("precision", 4) - 0.1)
+    for shown in (run, the_run(client, prefix)):
+        assert shown.data.metrics["precision/round"] == pytest.approx(center("precision", 4) - 0.1)
+        assert shown.data.tags["monitor.version"] == "2"
     assert run.data.tags["monitor.restated"].startswith("restated 2025-06-02 by ana")
     first, newest = (
         json.loads(Path(client.download_artifacts(run.info.run_id, name, tmp_path)).read_text())

@@ -2,7 +2,11 @@
 
 # ruff: noqa: F401  tests, which the fixture `place` of this folder runs here
 
-from tests.sources.sql.test_amounts import TestByAmount, TestSampledLog
+from tests.sources.sql.test_amounts import (
+    TestByAmount,
+    TestSampledLog,
+    test_released_items_are_drawn_as_from_a_file_of_duckdb,
+)
 from tests.sources.sql.test_columns import (
     test_a_predicted_class_of_each_type_is_read,
     test_columns_may_have_any_name,
@@ -25,6 +29,7 @@ from tests.sources.sql.test_ids import (
 )
 from tests.sources.sql.test_shared_scans import test_each_monitor_gets_the_frame_of_its_own_scan
 from tests.sources.sql.test_times import (
+    test_local_times_around_a_change_of_clocks_become_utc,
     test_times_may_be_numbers_since_1970,
     test_times_without_a_zone_are_refused_unless_the_config_names_one,
 )

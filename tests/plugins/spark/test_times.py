@@ -3,23 +3,14 @@
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
-import pyarrow as pa
 import pytest
 
-from monitor.domain.model import BandEdges, Window
+from monitor.domain.model import BandEdges
 from tests.plugins.spark.places import source_of, write
 from tests.sources.prediction_files import TWO, WEEK
-from tests.sources.sql.databases import BY_COUNTRY, drawn
-from tests.sources.sql.test_times import CLOCK_CHANGES
+from tests.sources.sql.databases import BY_COUNTRY
 
 pytestmark = pytest.mark.usefixtures("spark")
-NAIVE = pa.timestamp("us")
-SECOND = timedelta(seconds=1)
-
-
-def with_times(folder, kind, *times):
-    rows = [{"id": str(n), "at": at, "score": 0.9, "text": ""} for n, at in enumerate(times)]
-    write(folder, rows, at=kind)
 
 
 @contextmanager
@@ -33,19 +24,6 @@ def set_to(session, **changes):
     finally:
         for name, value in before.items():
             session.conf.set(name, value)
-
-
-def test_local_times_around_a_change_of_clocks_become_utc(tmp_path, spark):
-    with_times(tmp_path, NAIVE, *map(datetime.fromisoformat, CLOCK_CHANGES))
-    source = source_of(tmp_path, time_zone="Europe/Prague")
-    instants = [datetime.fromisoformat(utc).replace(tzinfo=UTC) for utc in CLOCK_CHANGES.values()]
-
-    with set_to(spark, spark__sql__session__timeZone="America/New_York"):
-        found = [drawn(source.scan(Window(at, at + SECOND), TWO, 5, "s")) for at in instants]
-        span = source.span()
-
-    assert span == (min(instants), max(instants))
-    assert found == [[str(number)] for number in range(len(instants))]
 
 
 def test_what_the_session_is_set_to_changes_nothing(tmp_path, spark):
@@ -70,7 +48,7 @@ def test_what_the_session_is_set_to_changes_nothing(tmp_path, spark):
 
 
 def test_only_the_part_of_the_time_column_is_read_that_may_be_in_the_window(tmp_path, spark):
-    with_times(tmp_path, pa.timestamp("us", tz="UTC"), datetime(2026, 3, 3, tzinfo=UTC))
+    write(tmp_path, [{"id": "1", "at": datetime(2026, 3, 3, tzinfo=UTC), "score": 0.9}])
     plans = []
     asked = type(spark).sql
 

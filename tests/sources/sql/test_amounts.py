@@ -1,6 +1,7 @@
-"""Windows by amount, and logs that keep a sample: one draw on each database, as by hashlib."""
+"""Windows by amount, logs that keep a sample, and released items: one draw on each database."""
 
 import hashlib
+import random
 
 import pytest
 
@@ -9,6 +10,7 @@ from monitor.domain.model import BandEdges
 from monitor.testing.source_contract import MONDAY_WINDOW, example_rows, members
 from tests.sources.sql.databases import (
     BY_COUNTRY,
+    DuckdbPlace,
     OnPlace,
     also_in_files,
     also_transpiled,
@@ -120,3 +122,24 @@ class TestSampledLog(OfRows):
     def test_a_missing_column_is_refused_by_name(self):
         with pytest.raises(SourceRefused, match="kept_with"):
             self.scan(example_rows(), 12, columns=BY_COUNTRY, kept_with="others")
+
+
+@pytest.mark.parametrize("probability", ["chance", 0.3])
+@also_transpiled
+def test_released_items_are_drawn_as_from_a_file_of_duckdb(place, tmp_path, probability):
+    rng = random.Random(7)  # noqa: S311  no secret
+    rows = [
+        {**row, "let": rng.random() < 0.3, "chance": rng.choice([0.2, 0.4])}
+        for row in example_rows(500)
+    ]
+    asked = {"columns": {**BY_COUNTRY, "released": "let"}, "released_with": probability}
+    frames = []
+
+    for each in (place, DuckdbPlace(tmp_path / "same.duckdb")):
+        make_table(each, rows, let="boolean", chance=each.kinds["double"])
+        frames.append(source_of(each, **asked).scan(MONDAY_WINDOW, STRATA, 1000, "s33d"))
+
+    flagged = frames[0].strata[0]
+    assert frames[0] == frames[1]
+    assert flagged.release is not None
+    assert 0 < len(flagged.candidates) <= flagged.release.released < flagged.size

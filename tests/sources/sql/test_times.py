@@ -55,18 +55,16 @@ def with_times(place, kind, *times):
     place.make("scored", {**kinds, "text": place.kinds["text"]}, rows)
 
 
-@pytest.mark.parametrize(
-    ("place", "kind"),
-    [
-        ("sqlite", "text"),
-        pytest.param("postgresql", "timestamp", marks=pytest.mark.postgresql),
-        pytest.param("mariadb", "datetime(6)", marks=pytest.mark.mariadb),
-        ("duckdb", "timestamp"),
-        ("duckdb", "varchar"),
-    ],
-    indirect=["place"],
-)
-def test_local_times_around_a_change_of_clocks_become_utc(place, kind):
+@also_in_files
+def test_local_times_around_a_change_of_clocks_become_utc(place):
+    assert_local_times_become_utc(place, NAIVE[place.name])
+
+
+def test_texts_of_local_times_in_files_become_utc(duckdb_place):
+    assert_local_times_become_utc(duckdb_place, "varchar")
+
+
+def assert_local_times_become_utc(place, kind):
     with_times(place, kind, *(local.replace("T", " ") for local in CLOCK_CHANGES))
     source = source_of(place, time_zone="Europe/Prague")
     second = timedelta(seconds=1)

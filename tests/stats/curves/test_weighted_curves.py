@@ -35,17 +35,6 @@ SAMPLE = make_sample()
 # The sample
 
 
-def test_a_sample_knows_weights_counts_and_what_a_threshold_cuts():
-    items = LabeledSample([1, 0, 1, 2], [True, True, False, False], size=[3, 10, 5], flagged=2)
-
-    assert items.weight.tolist() == [5, 3, 5, 5]
-    assert items.labeled.tolist() == [1, 2, 1]
-    assert items.is_flagged.tolist() == [True, True, True, False]
-    assert items.counts.positive.tolist() == [1, 1, 0]
-    assert items.counts.size.tolist() == [3, 10, 5]
-    assert items.counts.is_flagged.tolist() == [True, True, False]
-
-
 def test_bounds_say_what_a_threshold_can_cut():
     possible = SAMPLE.possible_at(0.75)
 

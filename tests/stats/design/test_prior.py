@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from monitor.stats.core.beta_mixture import BetaMixture
-from monitor.stats.core.draws import JointPosterior, round_posterior
+from monitor.stats.core.draws import JointPosterior
 from monitor.stats.design.prior import SCORE_WEIGHT, PriorRates
-from tests.stats.samples import of_matrix
 
 UP = np.array([True, False])
 FLAGGED_OF_8 = np.arange(8) < 3
@@ -40,14 +39,6 @@ def test_with_nothing_known_the_bands_of_a_class_share_one_count():
 
     assert prior_rates.alpha == pytest.approx([1 / 6] * 3 + [1 / 10] * 5)
     assert prior_rates.beta.tolist() == prior_rates.alpha.tolist()
-
-
-def test_the_prior_of_earlier_rounds_does_not_decay():
-    counts = of_matrix(900, 100, 0, 10**6, 10**4, 10**8)
-
-    many = PriorRates.of_posterior(round_posterior(counts))
-
-    assert many.alpha == pytest.approx([900.5, 0.5], rel=1e-6)
 
 
 def test_a_mixture_is_taken_over_by_its_rate_and_label_variance():

@@ -41,7 +41,7 @@ def matrix(sample, flags):
     return w[y & flags].sum(), w[~y & flags].sum(), w[y & ~flags].sum()
 
 
-def test_both_classifiers_have_the_weighted_values_and_points_that_subtract():
+def test_values_differences_and_disagreements_are_the_weighted_ones():
     other = second(SAMPLE)
 
     found = compared(other)
@@ -57,7 +57,12 @@ def test_both_classifiers_have_the_weighted_values_and_points_that_subtract():
         assert metric.difference.low < metric.difference.point < metric.difference.high
         assert metric.reason is None
     assert [each.metric for each in found.metrics] == ["precision", "recall", "f1"]
-    assert (found.level, found.estimand) == (0.95, "rate")
+    apart = found.second_flagged.point - found.first_flagged.point
+    assert found.only_second.point - found.only_first.point == pytest.approx(apart)
+    w, flags = SAMPLE.items.weight, SAMPLE.items.is_flagged
+    assert found.only_first.point == pytest.approx(w[flags & ~other].sum(), rel=1e-12)
+    eta = float(w[SAMPLE.items.positive].sum() / w.sum())
+    assert found.prevalence.point == pytest.approx(eta, rel=1e-12)
 
 
 def test_the_same_decisions_have_no_difference():
@@ -74,20 +79,6 @@ def test_the_same_decisions_have_no_difference():
         assert astuple(metric.first) == pytest.approx((row.point, row.low, row.high), abs=3e-3)
     assert found.only_first.high == found.only_second.high == 0
     assert found.first_flagged.point == pytest.approx(1500)
-
-
-def test_items_of_both_kinds_of_disagreement_add_up():
-    other = second(SAMPLE)
-
-    found = compared(other)
-
-    apart = found.second_flagged.point - found.first_flagged.point
-    assert found.only_second.point - found.only_first.point == pytest.approx(apart)
-    w, flags = SAMPLE.items.weight, SAMPLE.items.is_flagged
-    assert found.only_first.point == pytest.approx(w[flags & ~other].sum(), rel=1e-12)
-    assert found.only_second.point == pytest.approx(w[~flags & other].sum(), rel=1e-12)
-    eta = float(w[SAMPLE.items.positive].sum() / w.sum())
-    assert found.prevalence.point == pytest.approx(eta, rel=1e-12)
 
 
 def test_a_threshold_on_a_band_edge_has_the_counted_flagged_items():
@@ -118,7 +109,7 @@ def test_what_one_classifier_flags_from_one_band_keeps_jeffreys_half_count():
     assert low == pytest.approx(0.9206, abs=8e-3)  # 2.5 % quantile of Beta(30.5, .5)
 
 
-def test_counted_flagged_items_are_kept_and_narrow_the_answer():
+def test_a_counted_number_of_flagged_items_holds_for_the_points_and_narrows_the_answer():
     other = second(SAMPLE)
     total = round(float(SAMPLE.items.weight[other].sum() * 1.03))
 
@@ -126,24 +117,15 @@ def test_counted_flagged_items_are_kept_and_narrow_the_answer():
     counted = compared(other, second_flagged=total)
 
     assert astuple(counted.second_flagged) == pytest.approx((total, total, total))
+    apart = counted.only_second.point - counted.only_first.point
+    assert apart == pytest.approx(total - counted.first_flagged.point)
+    precision, recall, _ = (metric.second.point for metric in counted.metrics)
+    assert precision * total == pytest.approx(recall * counted.prevalence.point * sum(SIZE))
     assert free.second_flagged.high - free.second_flagged.low > 100
     for one, two in zip(counted.metrics, free.metrics, strict=True):
         widths = [each.difference.high - each.difference.low for each in (one, two)]
         assert widths[0] < 1.05 * widths[1]
         assert one.first.point == pytest.approx(two.first.point, abs=0.02)
-
-
-def test_a_counted_number_of_flagged_items_holds_for_the_points_too():
-    other = second(SAMPLE)
-    total = round(float(SAMPLE.items.weight[other].sum() * 1.03))
-
-    found = compared(other, second_flagged=total, draws=64)
-
-    apart = found.only_second.point - found.only_first.point
-    assert apart == pytest.approx(total - found.first_flagged.point)
-    precision, recall, _ = (metric.second.point for metric in found.metrics)
-    found_positive = precision * total
-    assert found_positive == pytest.approx(recall * found.prevalence.point * sum(SIZE))
 
 
 def test_points_are_posterior_means_where_the_labels_alone_cannot_have_the_counted_number():
