@@ -3,7 +3,7 @@
 import re
 import shlex
 import shutil
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import duckdb
 import pytest
@@ -181,9 +181,3 @@ def test_the_variable_names_the_config_where_no_option_does(place, monkeypatch):
     monkeypatch.setenv("PR_MONITOR_CONFIG", "other.yaml")
 
     assert place.run("status").code == 0
-
-
-def test_times_are_told_in_json_with_their_zone(closed):
-    [found] = closed.as_json("rounds")["rounds"]
-
-    assert datetime.fromisoformat(found["slot"]) == closed.slot

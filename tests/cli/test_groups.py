@@ -169,17 +169,6 @@ def test_labels_that_change_before_a_second_try_of_the_closing_leave_no_note(bar
     assert SAID not in bare.run("show", "1").out
 
 
-def test_labels_in_runs_are_not_asked_for_a_column_that_is_named_but_empty(bare):
-    bare.predictions(rows=4000, is_travel=IN_TURN, team="null::text")
-    bare.config(sample=MANY_LABELS, group=IN_GROUPS)
-
-    bare.run("run-once")
-    page = bare.as_json("show", "1")
-
-    [row] = [row for row in page["notices"] if row["kind"] == "runs"]
-    assert row["sentence"].endswith(f"as promised; {COLUMN} has no value in any of them")
-
-
 @pytest.mark.parametrize(
     ("truth", "group"), [("(i % 3 = 0)::int", (SHOWN, SHOWN)), (IN_TURN, IN_GROUPS)]
 )

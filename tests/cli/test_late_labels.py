@@ -144,16 +144,6 @@ def test_a_round_is_final_once_its_labels_are_there_though_the_last_never_came(c
     assert place.as_json("show", number)["version"] == final["version"] > 1
 
 
-def test_labels_that_may_be_negative_too_are_waited_for_and_nothing_is_allowed_for(bare):
-    labels_after(bare, late_days=9, matures="4d", limits=WHOLE)
-    text = (bare.folder / "config.yaml").read_text()
-    bare.write("config.yaml", text.replace("missing_means: negative", "deadline: 4d"))
-
-    bare.backfill(days=6)
-
-    assert "provisional, " not in bare.run("status").out
-
-
 def test_a_backfill_reads_how_past_labels_came_once(bare, monkeypatch):
     labels_after(bare, late_days=9, matures="4d")
     scanned, scan = [], DuckdbSource.scan

@@ -17,11 +17,3 @@ def test_a_first_draw_reports_an_mlflow_that_does_not_load(place, monkeypatch):
     assert ended.line("not delivered").startswith("not delivered: MLflow ")
     assert "does not load" in ended.err
     assert ended.code == 75
-
-
-def test_a_first_draw_beside_an_mlflow_that_loads_ends_well(place):
-    place.config(labeling=PEOPLE, mlflow="sqlite:///mlflow.db")
-
-    ended = place.run("run-once")
-
-    assert (ended.code, ended.err) == (0, "")

@@ -163,18 +163,6 @@ def test_it_prints_converts_and_draws_as_its_family(found):
     assert picture.title == "Judge against people, 95% intervals"
 
 
-def test_agreement_below_chance_is_drawn_on_an_axis_from_minus_one():
-    cells = (3, 37, 20, 40)
-    frame = pd.DataFrame(
-        {"verdict": np.repeat([1, 1, 0, 0], cells), "label": np.repeat([1, 0, 1, 0], cells)}
-    )
-
-    svg = monitor.evaluate_judge(frame, random=True).plot().svg.decode()
-
-    assert ">-1<" in svg
-    assert ">0.25<" not in svg
-
-
 @pytest.mark.parametrize(
     ("verdicts", "labels", "how", "message"),
     [

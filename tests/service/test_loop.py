@@ -18,7 +18,7 @@ from monitor.storage.database import Database
 from tests.hooks.receivers import Receiver
 from tests.rounds.scene import overview
 from tests.servers import free_port
-from tests.small_config import HOOKS, configure, rows, runs
+from tests.small_config import HOOKS, configure, runs
 
 
 @pytest.fixture
@@ -71,26 +71,6 @@ def one_pass(config, now):
         result = loop.one_pass(application, application.monitors)
     application.database.close()
     return result
-
-
-def test_a_bug_in_reading_an_alias_keeps_no_round_back(folder, monkeypatch):
-    def broken(*_):
-        message = "no such thing"
-        raise KeyError(message)
-
-    monkeypatch.setattr("monitor.tracking.aliases.MlflowAliases.version_of", broken)
-    mlflow = f"http://127.0.0.1:{free_port()}"
-    config = configure(folder, mlflow=mlflow, more="    model: models:/mail@champion\n")
-    database = Database(config.store_url)
-    schema.ready(database)
-
-    done = one_pass(config, datetime.now(UTC))
-
-    assert done.errors == {}
-    assert rows(database, "select state from rounds") == [("labeling",)]
-    [[said]] = rows(database, "select sentence from concerns where kind = 'alias_unknown'")
-    assert "KeyError: 'no such thing'" in said
-    database.close()
 
 
 def test_a_broken_tick_is_logged_and_makes_the_service_unhealthy_until_one_goes_well(folder):

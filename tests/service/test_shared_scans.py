@@ -100,15 +100,6 @@ def test_a_reading_that_fails_or_has_a_bug_leaves_each_monitor_to_its_own(
     assert (errors, states(application)) == ([], ALL_OUT)
 
 
-def test_a_monitor_alone_reads_for_itself(application, readings):
-    alone = application.monitors[:1]
-
-    advance_all(alone)
-
-    assert readings == []
-    assert states(application) == {NAMES[0]: (1, "labeling")}
-
-
 def test_lanes_wait_for_the_one_reading(application, readings):
     running = Running(application, None, Heartbeat("rounds"))
     lanes = MonitorPool(running, loop.advance, stop=threading.Event(), changes=threading.Event())

@@ -41,16 +41,6 @@ def test_users_are_listed_with_their_roles_which_another_command_changes(place):
     assert [user["name"] for user in listed] == ["ada", "bob"]
 
 
-def test_a_name_is_given_once(place):
-    place.run("users", "add", "ada")
-
-    again = place.run("users", "add", " \uff41da ")
-
-    assert again.code == 65
-    assert "there is a user ada already" in again.err
-    assert len(place.query("select * from page_users")) == 1
-
-
 @pytest.mark.parametrize(("there", "new"), [("ada", "Ada"), ("weiss", "Weiß"), ("Ⅳan", "ivan")])
 def test_a_name_that_people_would_take_for_another_is_refused(place, there, new):
     place.run("users", "add", there)
