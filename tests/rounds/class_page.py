@@ -1,11 +1,8 @@
-"""A block of classes whose monitors share the labeling page, and people who name classes there."""
+"""A block whose monitors share the labeling page, and people who name classes there."""
 
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
-from monitor.domain.block import Block
 from monitor.domain.label_parts import AssignedLabeler
 from monitor.domain.model import Answer
 from monitor.domain.page_answer import ClassChosen
@@ -15,73 +12,42 @@ from monitor.labeling.page_settings import PageSettings
 from monitor.service.pages.labeling.outcome import AnswerOutcome
 from monitor.service.pages.labeling.task_queue import TaskQueue
 from monitor.storage.database import Database
-from monitor.testing import MemorySource
-from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, Scene, settings
+from tests.rounds.class_block import CLASSES, ClassBlock, OfClass
+from tests.rounds.scene import MONDAY, WEEK
 from tests.service.pages.people import hand
 
-CLASSES = ("travel", "finance", "news")
 QUESTION = "What is this mail about?"
 AVERAGES = "select payload from effects where kind = 'class_averages' order by id"
 SAMPLE = Sample(max_labels=24, bands=Bands(flagged=1, passed=1))
 
 
-class OfClass(Scene):
+class OnPage(OfClass):
     """The monitor of one class, whose rounds ask as they were opened."""
 
     block: "ClassPage"
 
     @property
     def context(self):
-        names = {value: scene.name for value, scene in self.block.monitors.items()}
-        context = replace(super().context, labeler=self.block.labeler(self.settings))
         return replace(
-            context,
-            class_monitors=names,
+            super().context,
+            labeler=self.block.labeler(self.settings),
             labelers=lambda of_round: (AssignedLabeler(self.block.labeler(of_round)),),
         )
 
 
-class ClassPage:
-    """A classifier with some classes, and one page for all of its monitors.
+class ClassPage(ClassBlock):
+    """A block that has one page for all of its monitors."""
 
-    Items that are of no class of the block are ``other``; nobody can tell of some.
-    """
+    kind = OnPage
 
     def __init__(self, database: Database, folder: Path, classes=CLASSES, *, sample=SAMPLE, **more):
-        self.database, self.folder = database, folder
+        self.folder, self.now = folder, MONDAY
         self.asked = {"question": QUESTION, "answer": "class", **more.pop("asked", {})}
-        self.truth: dict[str, str | None] = {}
-        self.now = MONDAY
-        self.monitors: dict[str, OfClass] = {}
-        for value in classes:
-            block = Block(name="mail", kind="classes", value=value, values=classes)
-            scene = OfClass(database, settings(sample=sample, block=block, **more))
-            scene.name, scene.block = f"mail-{value}", self
-            scene.source = MemorySource([], threshold=THRESHOLD, show=["text"])
-            self.monitors[value] = scene
-
-    def __getitem__(self, value):
-        return self.monitors[value]
+        super().__init__(database, classes, sample=sample, **more)
 
     def labeler(self, of_round):
         asked = PageSettings.model_validate(self.asked)
         return PageLabeler(asked, self.folder, lambda: self.now, self.database, of_round.block)
-
-    def week(self, number=1, *, count=240, right=0.7):
-        """Add the predictions of a week, the same items for each class."""
-        rng, start = np.random.default_rng(number), MONDAY + (number - 2) * WEEK
-        truths = [*self.monitors, "other"]
-        true, predicted = rng.integers(0, len(truths), (2, count))
-        predicted = np.where(rng.random(count) < right, true, predicted)
-        noise = rng.random(count) / 2 * 0.99
-        for item in range(count):
-            name = f"{number}-{item:04}"
-            self.truth[name] = truths[true[item]]
-            at = start + item * WEEK / count
-            for value, scene in self.monitors.items():
-                score = noise[item] + (THRESHOLD if truths[predicted[item]] == value else 0)
-                row = {"id": name, "time": at, "score": score, "text": f"mail {name}"}
-                scene.source.rows.append(row)
 
     def run(self, *values, number=None):
         """Look at the monitors of some classes, or of all, in this order."""
@@ -154,9 +120,6 @@ class ClassPage:
         return (desk or self.desk()).record_answer(who, key, answer, row["n"] or 0)
 
     # What the rounds have
-
-    def rows(self, query, **values):
-        return next(iter(self.monitors.values())).rows(query, **values)
 
     def drawn(self, value):
         """Items of a class's rounds."""

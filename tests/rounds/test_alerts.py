@@ -17,6 +17,7 @@ from monitor.rounds.estimation.tally import Tally
 from monitor.rounds.reporting import alert_notes
 from monitor.rounds.reporting.enqueue import resend
 from monitor.rounds.round_page import read_report
+from monitor.storage.results import concern_store
 from monitor.storage.samples.frame_store import StratumTally
 from tests.rounds.estimation.tallies import estimated
 from tests.rounds.played import played
@@ -381,6 +382,18 @@ def test_a_note_reaches_mlflow_with_each_round_that_names_the_alert_and_goes_aga
     assert _shown_notes(recovering) == {2: [], 3: []}
     stored = recovering.rows("select payload from effects where payload is not null")
     assert "moved the threshold" not in str(stored)
+
+
+def test_a_note_takes_no_later_concern_from_mlflow(recovering):
+    alert = next(each for each in recovering.alerts() if each.metric == "precision")
+    for number in (2, 3):
+        add = concern_store.add_concern
+        recovering.write(add, recovering.round(number).id, "limit", "a new limit", recovering.now)
+    deliver(recovering.database, {"mlflow": Sink()}, lambda: recovering.now)
+
+    recovering.write(alert_notes.note_alert, alert, AlertNote(recovering.now, "ada", "retrained"))
+
+    assert [report.concerns for report in _runs(recovering)] == [["a new limit"], ["a new limit"]]
 
 
 def _shown_notes(scene):

@@ -1,6 +1,5 @@
 """A block of classes: what is reported once all rounds of a window have ended, and what is not."""
 
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from unittest import mock
 
@@ -16,110 +15,38 @@ from monitor.domain.state import RoundState
 from monitor.presentation.classes import report_table
 from monitor.rounds import classes, run
 from monitor.rounds.classes import publish_classes
-from monitor.rounds.round_page import class_overviews
 from monitor.storage.rounds import round_store
 from monitor.storage.tables import rounds
 from tests.crashes import Killed
+from tests.rounds.class_block import CLASSES, ClassBlock
 from tests.rounds.played import played
 from tests.rounds.restatements import file_with, restate
-from tests.rounds.scene import MONDAY, THRESHOLD, WEEK, Scene, settings
+from tests.rounds.scene import MONDAY, WEEK, settings
 
-CLASSES = ("travel", "finance", "news")
 SAMPLE = Sample(max_labels=60, bands=Bands(flagged=1, passed=1))
 REPORTS = "select payload, id from effects where kind = 'class_averages' order by id"
 
 
-@dataclass
-class OfClass(Scene):
-    """The monitor of one class of a block."""
-
-    siblings: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def context(self):
-        return replace(super().context, class_monitors=self.siblings)
-
-
-class Blocks:
-    """A classifier with three classes, and a monitor for each of them."""
-
-    def __init__(self, database, classes=CLASSES):
-        self.truth = {}
-        siblings = {
-            value: f"mail-{value if value.isalpha() else place}"
-            for place, value in enumerate(classes)
-        }
-        self.monitors = {
-            value: OfClass(
-                database,
-                settings(
-                    block=Block(name="mail", kind="classes", value=value, values=classes),
-                    sample=SAMPLE,
-                ),
-                name=siblings[value],
-                siblings=siblings,
-            )
-            for value in classes
-        }
-
-    def __getitem__(self, value):
-        return self.monitors[value]
+class Reported(ClassBlock):
+    """A block whose classes come and go, and what it reported."""
 
     def becomes(self, *values):
         """Let the config have these classes and no others."""
-        names = {value: self[value].name for value in values}
+        self.names = {value: self[value].name for value in values}
         for value, scene in self.monitors.items():
-            scene.siblings.clear()
-            scene.siblings.update(names)
             of = Block(name="mail", kind="classes", value=value, values=values)
             scene.settings = settings(block=of, sample=SAMPLE)
-
-    def look(self):
-        """Look at all monitors that the config has, with nothing in memory."""
-        for name in {name for scene in self.monitors.values() for name in scene.siblings.values()}:
-            next(scene for scene in self.monitors.values() if scene.name == name).run()
-
-    def week(self, number=1, *, count=300, right=0.8):
-        """Add the predictions of a week, the same items for each class."""
-        rng, start = np.random.default_rng(number), MONDAY + (number - 2) * WEEK
-        truth = rng.integers(0, 3, count)
-        predicted = np.where(rng.random(count) < right, truth, rng.integers(0, 3, count))
-        for place, (_, scene) in enumerate(self.monitors.items()):
-            for item in range(count):
-                name = f"{number}-{item:04}"
-                up = predicted[item] == place
-                score = THRESHOLD + (0.3 if up else -0.3)
-                at = start + item * WEEK / count
-                scene.source.rows.append({"id": name, "time": at, "score": score, "text": "x"})
-                yes = truth[item] == place
-                scene.truth[name] = Answer.POSITIVE if yes else Answer.NEGATIVE
-
-    def play(self, *values, number=1):
-        """Draw, label and close the rounds of some classes, in this order."""
-        for value in values or self.monitors:
-            self[value].run(number)
-            self[value].answer()
-            self[value].run()
 
     @property
     def reports(self):
         """What was reported, oldest first."""
-        scene = next(iter(self.monitors.values()))
-        return [ClassReport.model_validate(row["payload"]) for row in scene.rows(REPORTS)]
-
-    @property
-    def overview(self):
-        first = next(iter(self.monitors.values()))
-        [found] = class_overviews(
-            first.database, [scene.context.settings for scene in self.monitors.values()]
-        )
-        return found
+        return [ClassReport.model_validate(row["payload"]) for row in self.rows(REPORTS)]
 
 
 @played
 def block(database):
     """A block whose first window has predictions."""
-    found = Blocks(database)
+    found = Reported(database, sample=SAMPLE)
     found.week()
     return found
 
@@ -237,7 +164,7 @@ def test_a_round_of_for_each_whose_monitor_left_stands_for_no_class(block):
     of = scene.settings.block.model_copy(update={"kind": "for_each", "value": "news"})
     scene.settings = settings(block=of, sample=SAMPLE)
     block.play("news")
-    del block["travel"].siblings["news"]
+    del block.names["news"]
 
     block.play("travel", "finance")
 
@@ -298,8 +225,7 @@ def test_a_round_counts_for_the_class_that_it_was_opened_for(reported):
     for each in reported.monitors.values():
         own = of if each is scene else each.settings.block
         each.settings = settings(block=own.model_copy(update={"values": values}), sample=SAMPLE)
-    scene.siblings.pop("news")
-    scene.siblings["sport"] = scene.name
+    reported.names["sport"] = reported.names.pop("news")
     wrong = next(iter(scene.labeler.answers))
     scene.labeler.answers[wrong] = Answer.CANNOT_TELL
 
@@ -315,8 +241,7 @@ def test_what_a_process_killed_before_it_published_left_is_made_up_for_by_the_ne
     reported_twice,
 ):
     reported, scene = reported_twice, reported_twice["finance"]
-    first = next(row["id"] for row in scene.rows("select id from items order by round_id, id"))
-    scene.turn(first)  # of the old window
+    scene.turn(scene.items(1)[0])  # of the old window
 
     ended = mock.patch("monitor.rounds.run.publish_classes", side_effect=Killed)
     with ended, pytest.raises(Killed):

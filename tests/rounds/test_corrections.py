@@ -13,7 +13,6 @@ from monitor.rounds.parts.corrections import LEAST, count_corrections, expected_
 from monitor.storage.labels.round_labels import read_labels
 from tests.rounds.played import played
 from tests.rounds.scene import MONDAY, Scene, settings
-from tests.statements import counted
 
 DAY = timedelta(days=1)
 GOOD, BAD = {"precision": 0.85, "share": 0.3}, {"precision": 0.3, "share": 0.3}
@@ -91,23 +90,6 @@ def test_a_bad_round_fires_when_its_answers_are_older_than_corrections_usually_a
     assert (at_once, on_time) == ([], [])
     assert careless.round(3).state == "labeling"
     assert careless.alert_states() == [(3, AlertState.FIRING)]
-
-
-def test_evidence_is_read_again_only_when_answers_are_old_enough(careless):
-    begin(careless, 3, 0, **BAD)
-
-    with counted(careless.database) as again:
-        careless.run(later=timedelta(hours=12))
-    with counted(careless.database) as due:
-        careless.run(later=timedelta(hours=12, minutes=1))
-
-    assert not evidence_reads(again)
-    assert evidence_reads(due)
-    assert careless.round(3).evidence_due_at is None
-
-
-def evidence_reads(statements):
-    return [text for text, _ in statements.selects if "log_path" in text]
 
 
 def test_an_alert_says_how_many_answers_do_not_count_yet(careless):

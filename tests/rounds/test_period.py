@@ -1,11 +1,12 @@
 """The report of a period: which rounds count, and what it says of the others."""
 
+from dataclasses import replace
 from datetime import timedelta
 from itertools import chain
 
 import pytest
 
-from monitor.domain.alerting import AlertNote
+from monitor.domain.alerting import AlertNote, AlertState
 from monitor.domain.errors import InputRefused
 from monitor.domain.model import Answer
 from monitor.domain.period import parse_period
@@ -97,6 +98,14 @@ def test_open_abandoned_and_skipped_rounds_are_named_and_not_counted(fired):
     assert "round 3: partial" not in lines
     remarks = [row[-1] for row in section(report, "Rounds").tables[0].rows]
     assert remarks == ["-", "alert on precision", "partial"]
+
+
+def test_a_remark_says_that_its_alert_was_taken_back_as_the_figure_has_none(fired):
+    report = period_of(fired)
+    revised = [replace(alert, state=AlertState.REVISED) for alert in report.alerts]
+    table = section(report.model_copy(update={"alerts": revised}), "Rounds").tables[0]
+
+    assert [row[-1] for row in table.rows] == ["-", "alert on precision (taken back)"]
 
 
 def test_where_no_round_has_closed_it_is_not_said_where_labels_come_from(fired):

@@ -292,17 +292,6 @@ def test_a_lost_round_that_mlflow_shows_is_not_done_again_and_a_hook_is_told_wha
     assert [row["number"] for row in scene.rows("select number from rounds")] == [1]
 
 
-def test_a_service_whose_store_lost_nothing_does_not_ask_mlflow(hooked, monkeypatch):
-    scene, context = hooked
-    runs = Runs()
-    monkeypatch.setattr(runs, "newest_slot", None)
-    scene.now += timedelta(days=1)
-
-    run.run(replace(context, runs=runs))
-
-    assert scene.notices("ops") == []
-
-
 def test_a_round_that_could_not_be_opened_is_not_taken_for_lost(hooked, monkeypatch):
     scene, context = hooked
     scene.now = slot(3)

@@ -150,24 +150,6 @@ def test_items_without_a_score_are_a_cell_and_a_band_of_their_own(scene):
     ]
 
 
-def test_the_labels_under_bands_are_the_reference_of_the_cells_and_the_other_way_round(scene):
-    bands = settings(sample=Sample(max_labels=360, bands=Bands(flagged=2, passed=4)))
-    for number, asked in enumerate((bands, settings(sample=CELLS), bands), start=1):
-        scene.settings = asked
-        scene.play(number)
-
-    rows = scene.rows("select reference from histories order by id")
-    found = [row["reference"] for row in rows]
-    assert [len(each or {}) for each in found] == [0, 60]  # the bands' own history goes on
-    assert sum(n for _, n in found[1].values()) > 250
-    rows = scene.estimates(2)
-    own, pooled = (rows["precision", basis, "rate"] for basis in ("round", "pooled"))
-    rising(pooled.low, pooled.point, pooled.high)
-    assert (pooled.high or 1) - (pooled.low or 0) < 0.9 * ((own.high or 0) - (own.low or 1))
-    first, third = (scene.round(n).history_id for n in (1, 3))
-    assert first == third
-
-
 def test_histories_with_bands_keep_the_key_that_they_were_opened_with_and_cells_are_another():
     bands = settings(sample=Sample(bands=Bands(flagged=4, passed=10)))
     cells = settings(sample=Sample(cells=Cells(flagged=4, passed=10)))

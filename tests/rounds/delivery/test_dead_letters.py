@@ -132,6 +132,20 @@ def test_a_reason_that_lasts_is_told_after_three_tries_and_then_tried_less_and_l
     assert world.sinks["mail"].events() == ["delivery.dead"]
 
 
+def test_a_blip_after_days_of_waiting_for_its_turn_kills_nothing(world):
+    world.add(world.round(), "alert-1")
+    world.now += 5 * DAY
+    world.sinks["ops"].error = down()
+
+    for _ in range(4):
+        world.deliver()
+        world.now += timedelta(minutes=10)
+    after_four = world.status("alert-1")
+    world.deliver()
+
+    assert (after_four, world.status("alert-1")) == ("waiting", "dead")
+
+
 def test_a_turn_begins_when_the_effect_before_is_done(world):
     world.add(world.round(), "alert-1", "alert-2")
     world.now += 5 * DAY

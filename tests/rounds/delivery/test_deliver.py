@@ -161,6 +161,16 @@ def test_a_sink_that_asks_for_it_is_left_alone_by_every_queue_but_not_over_an_ho
     ]
 
 
+def test_queues_that_failed_together_do_not_knock_together(database, clock):
+    for number in range(8):
+        add_effect(database, add_round(database, monitor=f"m{number}"), f"notice-{number}")
+    ops = Sink(failing={f"notice-{number}": refused() for number in range(8)})
+
+    deliver(database, {"ops": ops}, clock)
+
+    assert len(set(stored(database, "next_try"))) >= 7
+
+
 def test_a_queue_whose_next_try_is_in_the_future_has_no_turn(database, round_id, clock):
     for number in (1, 2):
         add_effect(database, round_id, f"notice-{number}")

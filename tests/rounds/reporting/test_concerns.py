@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from monitor.domain.model import Answer
-from monitor.rounds.reporting.concerns import LEAST_TURNED, SHARE_TURNED
+from monitor.rounds.reporting.concerns import LEAST_TURNED, SHARE_TURNED, note
 from monitor.service.web.metrics import Own, exposition
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, settings
@@ -81,6 +81,18 @@ def test_what_is_odd_is_attention_everywhere_from_the_draw_to_the_next_good_roun
 
     assert (scene.overview().status, metric(scene)) == ("ok", 0)
     assert model_statuses(scene)[-1] == "ok"
+
+
+def test_a_concern_about_an_abandoned_round_is_not_why_it_has_no_estimate(scene):
+    scene.draw(3)
+    scene.now += timedelta(days=6)
+    scene.run()
+    abandoned = scene.round(3)
+
+    scene.write(note, abandoned, "restored", "the store looks older than MLflow", scene.now)
+
+    assert abandoned.state == "abandoned"
+    assert model_statuses(scene) == ["ok", "ok", "stale", "attention"]
 
 
 def test_a_rate_that_chance_explains_needs_no_look(database):

@@ -61,6 +61,12 @@ def test_hooks_hear_once_of_open_rounds_that_overlap_and_again_after_it_was_over
     )
 
 
+def test_a_limit_from_above_is_told_as_over_it(scene):
+    early(scene, 1, prevalence=(0.3, 0.5))
+
+    assert "over its limit 0.2" in sent(scene)[0]["sentence"]
+
+
 def test_an_interval_that_holds_the_limit_is_not_told(scene):
     early(scene, 1, precision=(0.5, 0.7), prevalence=(0.2, 0.4))
 

@@ -24,10 +24,10 @@ from monitor.service.pages.sessions import WebSession
 from monitor.service.pages.status.addresses import Board, first_page
 from monitor.storage.results import alert_store
 from monitor.storage.tables import effects, round_events, rounds
+from tests.rounds.class_block import ClassBlock
 from tests.rounds.played import played
 from tests.rounds.scene import LIMITS, REFERENCE, Scene, overview, settings
 from tests.rounds.sinks import Sink
-from tests.rounds.test_classes import Blocks
 from tests.service.pages.people import Person, Place, Reader
 
 REPORT = "/monitors/mail/rounds/2/report"
@@ -145,7 +145,7 @@ def assert_pages_say_what_commands_say(scene, state, capsys):
 def test_the_pages_of_classes_say_what_status_and_show_say_and_their_names_are_text(
     database, monkeypatch
 ):
-    block = Blocks(database, classes=("travel", "finance", HOSTILE.replace("\x1b[31m", "")))
+    block = ClassBlock(database, classes=("travel", "finance", HOSTILE.replace("\x1b[31m", "")))
     block.week()
     block.play()
     monitors = [scene.context.settings for scene in block.monitors.values()]
