@@ -106,18 +106,3 @@ def test_an_unknown_round_is_refused_with_the_alerts_that_exist(filled, alert):
     assert done.code == 65
     listed = f"{alert['id'][:8]} (mail, recall at least 0.95, round {alert['fired_in_round']})"
     assert f"no alert matches '77', as an id or as a round; alerts: {listed}" in done.err
-
-
-def test_a_round_that_also_begins_the_id_of_another_alert_chooses_neither(filled, alert):
-    number = alert["fired_in_round"]
-    filled.query(
-        "insert into alerts select ? || id, monitor_id, 'precision', side, \"limit\", state, "
-        "fired_round_id + 1, fired_at, null, null, null from alerts",
-        str(number),
-    )
-
-    done = resolve(filled, alert, "--reason", "a new rule")
-
-    assert done.code == 65
-    assert f"several open alerts match '{number}', as an id or as a round" in done.err
-    assert [row["state"] for row in filled.as_json("alerts")["alerts"]] == ["firing", "firing"]

@@ -9,11 +9,10 @@ from datetime import timedelta
 import pytest
 
 from monitor.storage import schema
-from tests.cli.workplace import COLUMN, NOWHERE, PEOPLE
+from tests.cli.workplace import COLUMN, PEOPLE
 from tests.engine import engine
 
 POSTGRES = "postgresql+psycopg://me@127.0.0.1:9/monitor"
-NO_MLFLOW = f"MLflow at {NOWHERE} does not answer (connection refused)"
 
 # The predictions
 
@@ -33,23 +32,6 @@ def test_the_first_commands_on_an_old_file_abandon_no_round_and_say_what_to_run(
     newest = place.slot - timedelta(days=1)
     assert f"mail: round 0 (due {place.at(newest)} UTC) is closed" in then.lines
     assert then.code == 75, "MLflow is away; that round 1 waits for predictions is no failure"
-
-
-def test_an_abandoned_round_is_done_again_by_hand_though_the_schedule_is_another_by_now(place):
-    place.predictions(rows=0)
-    place.config(grace=("threshold: 0.5", "threshold: 0.5\n      grace: 0s"))
-    again = ("run-once", "--slot", place.slot.isoformat())
-    place.run("run-once")
-    place.predictions()
-
-    place.config(cron=(place.cron, "0 0 1 1 *"))
-    done, repeated = place.run(*again), place.run(*again)
-
-    due = f"round 1 (due {place.at(place.slot)} UTC)"
-    assert f"mail: {due} is closed, version 2" in done.lines
-    assert f"mail: the round due {place.at(place.slot)} UTC is closed; it stays as it is" in (
-        repeated.lines
-    )
 
 
 # The config
@@ -157,16 +139,6 @@ def test_check_reads_no_round_from_a_store_that_is_to_be_upgraded(closed):
         "schema 0014" in line and "run: pr-monitor db upgrade" in line for line in done.lines
     )
     assert not any("of mail" in line for line in done.lines)
-
-
-def test_a_restored_store_waits_for_an_mlflow_that_does_not_answer(place):
-    done = place.run("db", "upgrade"), place.run("db", "restored")
-
-    again = "run this again once that is fixed; it goes on from where it was"
-    assert done[1].code == 75
-    assert done[1].err.startswith(f"mail: {NO_MLFLOW}")
-    assert done[1].lines[-1] == again
-    assert place.as_json("rounds")["rounds"] == []
 
 
 def test_a_folder_for_labels_that_cannot_be_written(place):

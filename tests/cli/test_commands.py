@@ -104,16 +104,6 @@ def test_check_says_that_another_model_version_begins_a_new_history(closed):
     ) in warned
 
 
-def test_check_counts_the_rows_of_a_canary_which_replaces_no_version(place):
-    place.predictions(version="case when i % 20 = 0 then 'v8' else 'v7' end")
-    place.config(version=("show: [subject]", "show: [subject], model_version: version"))
-
-    done = place.run("check")
-
-    assert "190 predictions in the newest window" in done.out
-    assert "10 of 200 rows are of another model version and are left out: version v7" in done.out
-
-
 def test_check_says_what_it_found(place):
     done = place.run("check")
 

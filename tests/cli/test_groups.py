@@ -11,6 +11,8 @@ from tests.cli.workplace import COLUMN as TRUTH
 
 SHOWN = "show: [subject]"
 IN_GROUPS = (SHOWN, f"{SHOWN}, group: team")
+IDS = "'user' || i // 4 || '-' || i"
+"""Ids of which four begin alike."""
 COLUMN = "column 'team' (source.columns.group)"
 
 
@@ -89,7 +91,7 @@ def moments(place, seconds):
 
 
 def test_ids_that_begin_alike_equal_texts_and_bursts_of_equal_times_are_asked_about(bare):
-    ids = bare.checked(columns={"mail_id": "'user' || i // 4 || '-' || i"})
+    ids = bare.checked(columns={"mail_id": IDS})
     texts = bare.checked("{kind: files}", columns={"subject": "'subject ' || i % 40"})
     burst = "case when i % 3 > 0 then 431.3 * (i // 6) * 6 else 431.3 * i end"
     times = bare.checked(columns=moments(bare, burst))
@@ -113,7 +115,7 @@ def test_times_of_batches_and_whole_hours_are_no_groups(bare, seconds):
 @pytest.mark.parametrize(
     ("labeling", "columns", "group"),
     [
-        (TRUTH, {"team": "'team ' || i // 2"}, IN_GROUPS),
+        (TRUTH, {"team": "'team ' || i // 2", "mail_id": IDS}, IN_GROUPS),
         (TRUTH, {"mail_id": "'2026-03-0' || (i % 7 + 1) || '-' || i"}, (SHOWN, SHOWN)),
         (TRUTH, {"mail_id": "'mail-' || i"}, (SHOWN, SHOWN)),
         (TRUTH, {"mail_id": "md5(i::text)"}, (SHOWN, SHOWN)),

@@ -115,21 +115,6 @@ def test_a_folder_is_read_as_the_files_in_it_which_are_of_one_kind(bare):
     assert (refused.code, "days holds files of several kinds" in refused.err) == (65, True)
 
 
-@pytest.mark.usefixtures("uncosted")
-def test_blanks_around_the_names_of_a_header_are_parts_of_the_names(bare):
-    bare.predictions("p.csv")
-    text = (bare.folder / "p.csv").read_text()
-    header, rest = text.split("\n", 1)
-    bare.write(
-        "p.csv", header.replace("mail_id", "mail_id ").replace("score,", " score,") + "\n" + rest
-    )
-
-    said = bare.as_json("init", "p.csv")
-
-    assert (said["columns"]["id"], said["columns"]["score"]) == ("mail_id ", " score")
-    assert said["answers"][0]["rows"] == 800
-
-
 ALONE = "case when i % 10 = 0 then i % 200 > 0 end"
 RULE = "is this the rule in use (--threshold)?"
 

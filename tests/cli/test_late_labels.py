@@ -5,8 +5,6 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from monitor.sources.duckdb import DuckdbSource
-
 COLUMN = (
     "{kind: column, path: truth.parquet, id: mail_id, value: is_travel, time: seen, "
     "matures: MATURES, missing_means: negative}"
@@ -142,18 +140,3 @@ def test_a_round_is_final_once_its_labels_are_there_though_the_last_never_came(c
         assert row["low"] == row["point"] == row["high"]
     place.run_at(place.now + timedelta(days=21), "run-once")
     assert place.as_json("show", number)["version"] == final["version"] > 1
-
-
-def test_a_backfill_reads_how_past_labels_came_once(bare, monkeypatch):
-    labels_after(bare, late_days=9, matures="4d")
-    scanned, scan = [], DuckdbSource.scan
-
-    def noted(source, window, strata, at_most, seed):
-        scanned.extend([window] * (seed == "delays"))
-        return scan(source, window, strata, at_most, seed)
-
-    monkeypatch.setattr(DuckdbSource, "scan", noted)
-
-    bare.backfill(days=8)
-
-    assert len(set(scanned)) == len(scanned) == 8

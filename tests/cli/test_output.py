@@ -55,10 +55,14 @@ def on_terminal(place, columns, *words):
     return screen.getvalue()
 
 
-def test_json_stands_alone_on_standard_output(corrected):
+def test_a_pipe_gets_json_alone_on_standard_output_and_no_control_codes(corrected, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+
     for command in COMMANDS:
+        plain = corrected.run(*command.split())
         done = corrected.run(*command.split(), "--json")
 
+        assert "\x1b" not in plain.out + plain.err, command
         assert isinstance(json.loads(done.out), dict), command
 
 
@@ -85,24 +89,6 @@ def test_what_goes_wrong_leaves_standard_output_empty_or_json(bare, command):
 
     assert done.code > 0
     assert done.out == "" or json.loads(done.out)["ok"] is False
-
-
-def test_a_pipe_gets_no_control_codes(corrected, monkeypatch):
-    monkeypatch.setenv("FORCE_COLOR", "1")
-
-    for command in COMMANDS:
-        done = corrected.run(*command.split())
-
-        assert "\x1b" not in done.out + done.err, command
-
-
-def test_a_pipe_gets_each_row_whole_on_one_line(corrected, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "40")
-
-    lines = corrected.run("rounds").lines
-
-    assert len(lines) == 2 + 8
-    assert {len(re.findall(r"\[[\d., ]+\]", line)) for line in lines[2:]} == {4}
 
 
 @pytest.mark.parametrize("columns", [80, 120])
@@ -158,25 +144,6 @@ def test_a_reader_that_has_gone_ends_a_command_quietly():
     os.close(theirs)
     assert done.stderr == ""
     assert done.returncode in {0, 1}
-
-
-def without(stream, *words):
-    """Run the command line with a standard stream closed, as some start a service."""
-    asked = command(*words)
-    shell = ["sh", "-c", f'exec "$@" {stream}>&-', "sh", *asked["args"]]
-    return subprocess.run(shell, env=asked["env"], capture_output=True, text=True, check=False)
-
-
-@pytest.mark.parametrize(
-    ("stream", "words", "code"),
-    [(1, ["--version"], 0), (2, ["--version"], 0), (2, ["status", "--wrong"], 2)],
-)
-def test_a_command_that_was_given_no_output_ends_as_with_one(stream, words, code):
-    done = without(stream, *words)
-
-    assert done.returncode == code
-    assert "Traceback" not in done.stderr
-    assert ("pr-monitor 0.1.0" in done.stdout) == (stream == 2 and code == 0)
 
 
 def test_a_full_disk_is_one_line_and_worth_another_try():

@@ -67,19 +67,6 @@ def test_prevalence_alone_breaks_no_limit_on_recall(limited):
     )
 
 
-def test_without_a_drift_only_false_alarms_are_told(limited):
-    done = limited.run("simulate", *NUMBERS)
-
-    assert done.lines[2:5] == [
-        "limit                      now  state",
-        "-----------------------  -----  -----",
-        "precision at least 0.76  0.790  kept",
-    ]
-    assert "cases;" not in done.out
-    assert "found within 4 rounds in 8 of 10 cases: precision down by" in done.out
-    assert limited.as_json("simulate", *NUMBERS)["drift"] is None
-
-
 def test_alarms_on_a_limit_that_is_broken_before_any_drift_are_true(limited):
     broken = ("--limit", "recall=0.8", "--limit", "precision=0.76")
     done = limited.run("simulate", "--drop", "precision=-0.1", *broken, *NUMBERS)

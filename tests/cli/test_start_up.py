@@ -55,10 +55,6 @@ ASSUMED = ("plan", "--precision", ".8", "--recall", ".6", "--flagged-rate", ".03
 CELLS = [f"--{name}={count}" for name, count in {"tp": 8, "fp": 2, "fn": 1, "tn": 9}.items()]
 SIZES = ("--flagged-size", "1600", "--passed-size", "48400")
 LABELED = ("labels.csv", "--predicted", "predicted", *SIZES, "--at-least", "recall=0.1")
-EVALUATE = """
-import monitor, pandas
-monitor.evaluate(pandas.read_csv("labels.csv"), predicted="predicted", random=True)
-"""
 LIGHT = {
     "commands": {
         "estimate": (command("estimate", *CELLS, *SIZES), COMMANDS | ESTIMATE),
@@ -70,7 +66,6 @@ LIGHT = {
         ),
     },
     "labeled sets": {
-        "monitor.evaluate": (EVALUATE, FRAMES),
         "gate": (command("gate", *LABELED), COMMANDS | FRAMES),
     },
 }

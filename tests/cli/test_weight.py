@@ -117,15 +117,6 @@ def test_amounts_that_cannot_be_meant_are_told_by_check(bare, amount, reason):
     assert reason in checked.out, checked.out
 
 
-def test_equal_amounts_leave_every_item_to_be_labeled(bare):
-    bare.predictions(rows=400, mail_id="'m' || i", amount="7.3::double")
-    bare.config(budget=(BUDGET[0], "max_labels: 100"), weight=WEIGHT)
-
-    bare.run("run-once")
-
-    assert bare.query("select count(*) from items") == [(100,)]
-
-
 def test_amounts_in_another_unit_than_before_are_told_by_check_and_by_the_round(bare):
     amount = "case when i >= 14930 then 1000 else 10 end"
     bare.predictions(rows=20_000, mail_id="'m' || i", amount=f"({amount})::double")

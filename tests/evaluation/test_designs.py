@@ -114,16 +114,6 @@ def test_weights_of_single_items_give_the_weighted_ratio_of_samplics(metric):
     assert found == pytest.approx(expected, abs=width / 25)  # symmetric there, skewed here
 
 
-def test_equal_weights_are_a_plain_random_sample():
-    frame = cells(138, 22, 108, 4732)
-
-    weighted = monitor.evaluate(frame, predicted="predicted", weight=np.full(5000, 3.0))
-
-    plain = monitor.evaluate(frame, predicted="predicted", random=True)
-    for metric in ("precision", "recall", "f1"):
-        assert ends(weighted, metric) == pytest.approx(ends(plain, metric), abs=1e-9)
-
-
 @pytest.mark.parametrize(
     ("frame", "said", "reference"),
     [

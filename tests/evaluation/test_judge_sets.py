@@ -197,16 +197,3 @@ def test_refusals_about_a_judge_speak_of_its_verdicts(verdicts, message):
 
     with pytest.raises(InputRefused, match=message):
         monitor.evaluate_judge(frame, random=True)
-
-
-def test_the_way_items_were_drawn_and_few_labels_are_told_by_verdict():
-    frame = pd.DataFrame({"verdict": EVEN, "label": [1] * 48 + [0] * 2 + [1] + [0] * 49})
-
-    judged = monitor.evaluate_judge(
-        frame.assign(part=["y"] * 50 + ["n"] * 50),
-        strata="part",
-        sizes={"y": 500, "n": 500},
-    )
-
-    assert judged.drawn == "100 labels drawn by verdict from 1,000 items, in 2 strata"
-    assert "among the yes verdicts" in str(judged)

@@ -174,22 +174,6 @@ def test_a_bug_beside_a_look_is_one_monitors_error_in_run_once_too(scenes, slow,
     assert states(scenes[1]) == ["abandoned"]
 
 
-def test_a_pass_that_cannot_begin_leaves_every_monitor_for_the_next_tick(
-    scenes, slow, work, monkeypatch
-):
-    slow.go_on.set()
-    with monkeypatch.context() as broken:
-        broken.setattr(
-            work._monitor_pool._pool, "submit", lambda *_: (_ for _ in ()).throw(RuntimeError)
-        )
-        with pytest.raises(RuntimeError):
-            work.rounds()
-
-    work.rounds()
-
-    eventually(lambda: states(scenes[1]) == ["abandoned"])
-
-
 def test_an_import_that_broke_ends_the_process_once_the_other_monitors_had_their_look(
     scenes, slow, work, monkeypatch
 ):

@@ -100,16 +100,6 @@ def test_an_item_that_is_there_twice_is_refused(labeled):
     assert "3 of 5,003 rows repeat a value of column 'id', such as '00000'" in ended.err
 
 
-@pytest.mark.parametrize("separator", [";", "\t"])
-def test_the_separator_is_read_from_the_header(labeled, separator):
-    frame = pd.read_csv(labeled.folder / "labels.csv")
-    frame.to_csv(labeled.folder / "labels.csv", index=False, sep=separator)
-
-    ended = labeled.run("gate", *BY_CLASS, "--at-least", "recall=0.5")
-
-    assert ended.code == 0
-
-
 def test_rows_without_a_label_are_counted_as_the_population_which_may_be_too_small(labeled):
     frame = LABELS.assign(label=LABELS["label"].where(np.arange(len(LABELS)) % 3 > 0))
     frame.to_csv(labeled.folder / "all.csv", index=False)

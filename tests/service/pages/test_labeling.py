@@ -30,19 +30,6 @@ def test_a_round_is_labeled_by_plain_forms_and_closes_and_who_answered_is_thanke
     assert "answers into the estimates" not in bob.page.text
 
 
-def test_an_item_that_was_opened_and_not_answered_comes_back(place, ada):
-    first = ada.task
-
-    reloaded = ada.get().task
-    ada.answer("1")
-    other = ada.task
-    place.scene.now += HELD + timedelta(seconds=1)
-    bob = answer_all(place.person("bob"))
-
-    assert reloaded == first
-    assert other in bob, "once its time is over it is anybody's"
-
-
 def test_a_key_that_somebody_else_was_handed_takes_no_answer(place, ada):
     first = ada.task
 
