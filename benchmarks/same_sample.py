@@ -2,23 +2,34 @@
 
 The same predictions in each, with ids that are unicode texts, whole numbers or UUIDs. A database
 without an address is left out; in one with an address the tables ``same_*`` are made anew.
+
+``--seeds``: whether the md5 rule draws each item, and each pair of items, as often as chance would.
+Draws one window of 600 rows by the seeds of so many weekly rounds of a monitor, and counts how
+often each item was drawn of each stratum, each pair of items of one stratum, and each pair of items
+of two strata. Of each it prints how far the counts are spread, as a multiple of what is expected of
+simple random samples without replacement that are independent between strata; ``larger`` is the
+share of 200 sets of as many samples by numpy's generator whose spread is larger.
 """
 
 import random
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from sqlalchemy import create_engine, text
 
+from benchmarks.harness import Values
+from monitor.domain.block import seed_of
 from monitor.domain.model import BandEdges, Window
 from monitor.domain.ports import Source
 from monitor.plugins.lake.settings import LakeSettings
@@ -37,6 +48,8 @@ KINDS = ("unicode", "integer", "uuid")
 COLUMNS = {"id": "id", "time": "at", "score": "score"}
 _LETTERS = "aAáÁäßæøşiğ žŽ жЖ 你好 かな 🔑🙂 'x \" \\ %"
 _AT_ONCE = 20_000  # rows of one insert
+ROWS, DRAWN, SETS = 600, 20, 200
+STORE = "00000000-0000-4000-8000-000000000000"
 
 _TYPES: Mapping[str, Mapping[str, str]] = {
     "postgresql": {"unicode": "text", "integer": "bigint", "uuid": "uuid", "at": "timestamptz"},
@@ -189,9 +202,14 @@ def main(
     postgres: str = "",
     mariadb: str = "",
     also: tuple[str, ...] = (),
+    seeds: int = 0,
 ) -> None:
     """Print for each kind of id and each place whether it drew what DuckDB did."""
     with tempfile.TemporaryDirectory() as folder:
+        if seeds:
+            for kind in kinds:
+                print_spreads(kind, filled(Path(folder), {}, ROWS, [kind])[kind]["duckdb"], seeds)
+            return
         given = {"postgresql": postgres, "mariadb": mariadb}
         urls = {name: url for name, url in given.items() if url}
         urls["sqlite"] = f"sqlite:///{folder}/same.sqlite"
@@ -212,3 +230,83 @@ def _compare(kind: str, sources: Mapping[str, Source], candidates: int) -> None:
             f"{kind:<8} {name:<11}{frames[name].size:>10,} rows {drawn:>7,} drawn "
             f"{seconds:7.2f} s  {verdict}"
         )
+
+
+def drawn_by(source: Source, seeds: Sequence[str]) -> list[Values]:
+    """Draw the window by each seed: for each stratum a row a seed, and 1 where an item was drawn.
+
+    An item that no seed draws keeps a column, since sizes are counted by the source.
+    """
+    frames = [source.scan(WINDOW, EDGES, DRAWN, seed) for seed in seeds]
+    found = []
+    for stratum in range(len(EDGES)):
+        parts = [frame.strata[stratum] for frame in frames]
+        ids = {each.id for part in parts for each in part.candidates}
+        place = {name: column for column, name in enumerate(sorted(ids))}
+        drawn = np.zeros((len(seeds), parts[0].size))
+        for row, part in enumerate(parts):
+            drawn[row, [place[each.id] for each in part.candidates]] = 1
+        found.append(drawn)
+    return found
+
+
+def drawn_by_generator(
+    rng: np.random.Generator, sizes: Sequence[tuple[int, int]], count: int
+) -> list[Values]:
+    """Draw as many simple random samples, each of so many of a stratum's items."""
+    found = []
+    for size, taken in sizes:
+        drawn = np.zeros((count, size))
+        order = rng.permuted(np.tile(np.arange(size), (count, 1)), axis=1)
+        np.put_along_axis(drawn, order[:, :taken], 1, axis=1)
+        found.append(drawn)
+    return found
+
+
+def spreads(strata: Sequence[Values]) -> dict[str, float]:
+    """Compare the spread of the counts with its expectation, which is 1, by what is counted."""
+    items, within, across = [], [], []
+    for drawn in strata:
+        count, size = drawn.shape
+        taken = drawn.sum() / count
+        items.append(_spread(drawn.sum(axis=0), taken / size, count))
+        pairs = (drawn.T @ drawn)[np.triu_indices(size, 1)]
+        within.append(_spread(pairs, taken * (taken - 1) / (size * (size - 1)), count))
+    for one, other in combinations(strata, 2):
+        across.append(_spread(one.T @ other, one.mean() * other.mean(), len(one)))
+    found = {"items": items, "pairs within": within, "pairs across": across}
+    return {
+        name: sum(seen for seen, _ in each) / sum(expected for _, expected in each)
+        for name, each in found.items()
+    }
+
+
+def _spread(counts: Values, share: float, seeds: int) -> tuple[float, float]:
+    """Sum the squares of deviations of counts; with what binomial counts have."""
+    squares = float(((counts - seeds * share) ** 2).sum())
+    return squares, counts.size * seeds * share * (1 - share)
+
+
+def compared(
+    strata: Sequence[Values], sets: int, seed: int = 1
+) -> Iterator[tuple[str, float, str]]:
+    """Give the name of each count, its spread, and the share of random sets that spread more."""
+    own = spreads(strata)
+    count = len(strata[0])
+    sizes = [(drawn.shape[1], round(drawn.sum() / count)) for drawn in strata]
+    rng = np.random.default_rng(seed)
+    others = [spreads(drawn_by_generator(rng, sizes, count)) for _ in range(sets)]
+    for name, spread in own.items():
+        larger = np.mean([other[name] > spread for other in others])
+        yield name, spread, f"{larger:.2f}"
+
+
+def print_spreads(kind: str, source: Source, seeds: int) -> None:
+    """Print how the counts of a kind of id are spread."""
+    weeks = (START + week * timedelta(weeks=1) for week in range(seeds))
+    strata = drawn_by(source, [seed_of(STORE, 1, week) for week in weeks])
+    sizes = ", ".join(f"{round(each.sum() / len(each))} of {each.shape[1]}" for each in strata)
+    print(f"{kind}, {seeds:,} seeds; drawn of each stratum: {sizes}")
+    print("counted       spread  larger")
+    for name, spread, larger in compared(strata, SETS):
+        print(f"{name:<14}{spread:6.3f}  {larger:>6}")
