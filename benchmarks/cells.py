@@ -1,8 +1,8 @@
 """Labels for +-.05 by score cells, beside random sampling and the least that any design needs.
 
-`random` is a plain random sample by Wilson's interval at the expected counts. `bound` are the
-labels of Neyman's allocation item by item, given the score. `known` plans by each cell's rate,
-`learned` after six rounds of its own.
+`random` is a plain random sample by Wilson's interval at the expected counts; `two strata` are the
+predicted classes, as in Shang et al. 2023. `bound` are the labels of Neyman's allocation item by
+item, given the score. `known` plans by each cell's rate, `learned` after six rounds of its own.
 """
 
 import math
@@ -82,7 +82,11 @@ def main(
     """Print the tables."""
     print(f"{'':34}bound labels ratio flagged  half-widths   covered (truth below / above), bias")
     for name in classifiers:
-        print(f"{name} random{random_sampling(population(name, 'good')):30,}")
+        good = population(name, "good")
+        print(f"{name} random{random_sampling(good):30,}")
+        for share in shares:
+            two, least = known(cut(good, (1, 1)), share, replicates), bound(good, share)
+            say(f"{name} two strata {share:.2f}", two, least)
         for score in scores:
             for share in shares:
                 whole = population(name, score)

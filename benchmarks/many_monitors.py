@@ -7,25 +7,19 @@ the repeats:
 CPU ms      processor time a round, of all replicas, without the database server
 cores       how many threads could run at once, in the mean: those that wait neither for a lock nor
             for a disk
-told ms     processor time of telling one of ``--told`` rounds (4 or more) to MLflow
-begin ms    the same of beginning to, at each pass that tells any
 idle ms     processor time of a tick with nothing due
-busy MB     the most memory of the largest replica, with what it started to tell MLflow
 """
 
 import json
 import logging
 import os
-import re
-import resource
 import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
@@ -33,15 +27,14 @@ from typing import IO, NamedTuple, cast
 
 import duckdb
 import structlog
-from sqlalchemy import func, select, update
+from sqlalchemy import func, select
 
 from benchmarks.harness import store_on
 from monitor import wiring
 from monitor.config.load import load_config
-from monitor.domain.model import MLFLOW
 from monitor.service.loop import TICK, MonitorWork
 from monitor.storage import schema
-from monitor.storage.tables import effects, rounds
+from monitor.storage.tables import rounds
 
 SLOT = datetime(2024, 1, 1, 6, tzinfo=UTC)
 MONDAY = SLOT + timedelta(minutes=1)
@@ -49,7 +42,7 @@ PYTHONPATH = os.pathsep.join(
     [str(Path(wiring.__file__).parents[1]), str(Path(__file__).parents[1])]
 )
 MOST_TICKS = 5
-HEADS = ("rounds/min", "CPU ms", "cores", "told ms", "begin ms", "idle ms", "busy MB", "idle MB")
+HEADS = ("rounds/min", "CPU ms", "cores", "idle ms")
 HEAD = """\
 store: {store}
 mlflow: {{tracking_uri: "sqlite:///mlflow.db"}}
@@ -90,13 +83,12 @@ def main(
     monitors: tuple[int, ...] = (10, 100, 1000),
     replicas: tuple[int, ...] = (1,),
     repeats: int = 1,
-    told: int = 10,
 ) -> None:
     """Print a line for each case."""
     heads = ("monitors", "replicas", *HEADS)
     print("  ".join(f"{head:>11}" for head in heads))
     for case in map(Case._make, product(monitors, replicas)):
-        found = [measure(case, told, on_postgres=postgres) for _ in range(repeats)]
+        found = [measure(case, on_postgres=postgres) for _ in range(repeats)]
         cells = [f"{number}" for number in case]
         for head in HEADS:
             middle = statistics.median(each[head] for each in found)
@@ -104,7 +96,7 @@ def main(
         print("  ".join(f"{cell:>11}" for cell in cells))
 
 
-def measure(case: Case, told: int, *, on_postgres: bool) -> Figures:
+def measure(case: Case, *, on_postgres: bool) -> Figures:
     """Play all rounds on a store of their own."""
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -112,7 +104,7 @@ def measure(case: Case, told: int, *, on_postgres: bool) -> Figures:
         ExitStack() as all_,
     ):
         write_config(Path(folder), store, case.monitors)
-        replicas = [all_.enter_context(Replica(Path(folder), told)) for _ in range(case.replicas)]
+        replicas = [all_.enter_context(Replica(Path(folder))) for _ in range(case.replicas)]
         begun = time.monotonic()
         played = _play(replicas, case.monitors)
         took = time.monotonic() - begun
@@ -150,9 +142,9 @@ def write_config(folder: Path, store: str, monitors: int) -> None:
 class Replica:
     """A service in a process of its own, which does what it is asked to and tells its figures."""
 
-    def __init__(self, folder: Path, told: int) -> None:
+    def __init__(self, folder: Path) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-P", __file__, str(folder), str(told)],
+            [sys.executable, "-P", __file__, str(folder)],
             env=os.environ | {"PYTHONPATH": PYTHONPATH},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -181,13 +173,10 @@ class Replica:
         return figures
 
 
-def obey(service: "Service", told: int) -> None:
+def obey(service: "Service") -> None:
     """Do what is asked for on standard input, until that ends."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    words: dict[str, Callable[[], Figures]] = {
-        "tick": service.tick,
-        "rest": lambda: service.tell(told) | service.rest() | service.memory(),
-    }
+    words: dict[str, Callable[[], Figures]] = {"tick": service.tick, "rest": service.rest}
     print(json.dumps({}))  # it is ready
     for line in sys.stdin:
         print(json.dumps(words[line.strip()]()))
@@ -205,7 +194,6 @@ class Service:
         schema.ready(self._application.database)
         self._work = MonitorWork(self._application, None, TICK)
         self._begun, self._able = time.process_time(), _able_ms()
-        self._children = [0.0]  # most memory of each look at processes that it started
 
     def tick(self) -> Figures:
         """Tick once; returns how many rounds are closed then and what all ticks have spent."""
@@ -216,29 +204,6 @@ class Service:
             "able ms": _able_ms() - self._able,
         }
 
-    def tell(self, last: int) -> Figures:
-        """Let the loop of MLflow tell the rounds of the first monitors, in three passes.
-
-        The first makes tables, or loads MLflow for good; the second tells one round, and what it
-        takes longer than one of those of the third is what each pass begins with.
-        """
-        self._tell(1, 1)
-        one, rest = self._tell(2, 2), self._tell(3, last)
-        each = (rest - one) / (last - 3)
-        return {"told ms": 1e3 * each, "begin ms": max(0.0, 1e3 * (one - each))}
-
-    def _tell(self, first: int, last: int) -> float:
-        """Tell the rounds of these monitors; returns the seconds of all processes."""
-        asked = effects.c.monitor_id.between(first, last)
-        of_mlflow = update(effects).where(effects.c.sink == MLFLOW)
-        with self._application.database.write() as connection:
-            connection.execute(of_mlflow.values(status="done"))
-            connection.execute(of_mlflow.where(asked).values(status="waiting"))
-        begun = _seconds()
-        with _watched(self._children):
-            self._work.mlflow()
-        return _seconds() - begun
-
     def rest(self) -> Figures:
         """Tick with nothing due; returns the median of what that takes."""
         spent: list[float] = []
@@ -248,14 +213,6 @@ class Service:
             self._tick()
             spent.append(1e3 * (time.process_time() - begun))
         return {"idle ms": statistics.median(spent[2:])}
-
-    def memory(self) -> Figures:
-        """Return the most memory so far, with that of the largest child, and the memory now."""
-        own = Path("/proc/self/status").read_text()
-        return {
-            "busy MB": _status(own, "VmHWM") + max(self._children),
-            "idle MB": _status(own, "VmRSS"),
-        }
 
     def end(self) -> None:
         """Stop and close the store."""
@@ -280,42 +237,11 @@ class Service:
             return int(connection.execute(query).scalar_one())
 
 
-@contextmanager
-def _watched(found: list[float]) -> Iterator[None]:
-    """Look at the memory of this process's children now and then, as long as the block runs."""
-    over = threading.Event()
-
-    def watch() -> None:
-        while not over.wait(0.05):
-            for children in Path("/proc/self/task").glob("*/children"):
-                for child in children.read_text().split():
-                    with suppress(OSError):  # it may have ended
-                        found.append(_status(Path(f"/proc/{child}/status").read_text(), "VmHWM"))
-
-    watching = threading.Thread(target=watch)
-    watching.start()
-    yield
-    over.set()
-    watching.join()
-
-
-def _status(text: str, name: str) -> float:
-    """Read a figure of memory, in MB; a process that has ended has none."""
-    found = re.search(rf"{name}:\s+(\d+) kB", text)
-    return int(found[1]) / 1024 if found else 0.0
-
-
 def _able_ms() -> float:
     """How long the threads of this process ran, or could have run on a free core."""
     each = Path("/proc/self/task").glob("*/schedstat")
     return sum(sum(map(int, one.read_text().split()[:2])) for one in each) / 1e6
 
 
-def _seconds() -> float:
-    """Processor time of this process and of those that it started and that have ended."""
-    usage = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(each.ru_utime + each.ru_stime for each in usage)
-
-
 if __name__ == "__main__":
-    obey(Service(Path(sys.argv[1])), int(sys.argv[2]))
+    obey(Service(Path(sys.argv[1])))

@@ -61,7 +61,6 @@ copy (
 """
 ROUND = ("source", "labels", "estimates", "all else")
 MLFLOW = ("round's run", "monitor's run")
-ONCE = ("loading MLflow, ms", "MB without MLflow", "MB with MLflow")
 
 Figures = dict[str, dict[str, float]]
 
@@ -102,7 +101,6 @@ def play(folder: Path, wanted: Sequence[int], *, is_told: bool = True) -> Figure
     _time_parts(timer, context)
     told = Mlflow(application.handlers["mlflow"])
     figures: Figures = {}
-    memory = 0.0
     for number in range(1, max(wanted) + 1):
         timer.spent.clear()
         gc.collect()  # so that no search for garbage among what is loaded falls into a round
@@ -113,10 +111,9 @@ def play(folder: Path, wanted: Sequence[int], *, is_told: bool = True) -> Figure
         if number in wanted:
             parts = {part: timer.spent.get(part, 0.0) for part in ROUND[:-1]}
             parts |= {ROUND[-1]: whole - sum(parts.values()), "a round": whole}
-            memory = memory or _memory()
             figures[f"{number}"] = parts | (told.costs(report) if is_told else {})
         now += WEEK
-    figures["-"] = dict(zip(ONCE, (told.loading, memory, _memory()), strict=True))
+    figures["-"] = {"loading MLflow": told.loading}
     application.database.close()
     gc.unfreeze()
     return figures
@@ -238,12 +235,6 @@ def _writing(report: RoundReport) -> float:
     begun = time.process_time()
     report_html(report)
     return 1e3 * (time.process_time() - begun)
-
-
-def _memory() -> float:
-    """Memory of this process now, in MB."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def _played(folder: Path, rounds: list[int]) -> None:
