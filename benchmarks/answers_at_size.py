@@ -1,13 +1,12 @@
 """How long people wait on a store with many monitors and a long history.
 
 So many monitors with weekly rounds of 200 labels each, and one, `long`, with daily rounds of so
-many items, labeled on the labeling page. First commands, each a process of its own; then what a
-running service answers the second time, with its statements.
+many items, labeled on the labeling page. Printed is what a running service answers the second time,
+with its statements.
 """
 
 import logging
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,7 +24,7 @@ from benchmarks.copied_rounds import (
     unchecked,
     write_config,
 )
-from benchmarks.harness import store_on, timed, usage
+from benchmarks.harness import store_on, timed
 from monitor.config.load import load_config
 from monitor.config.model import Config
 from monitor.domain.model import Answer
@@ -60,7 +59,6 @@ TRAFFIC = 5
 """Predictions of a day for each item that is drawn."""
 
 PEOPLE = 5
-PROGRAM = ["-c", "from monitor.__main__ import main; main()"]
 
 LONG = """\
   - name: long
@@ -257,28 +255,8 @@ def page_of(config: Config, database: Database) -> Callable[[Clock], PageLabeler
 
 
 def show_answers(path: Path, of_long: int) -> None:
-    """Print what commands and pages take."""
-    some = str(of_long // 2)
-    commands = {
-        "run-once, the first": ["run-once"],
-        "run-once, nothing due": ["run-once"],
-        "status": ["status"],
-        "status of long": ["status", "--monitor", "long"],
-        "rounds": ["rounds"],
-        "rounds of long": ["rounds", "--monitor", "long"],
-        "rounds, the last 3 of each": ["rounds", "--last", "3"],
-        "show a round of long": ["show", some, "--monitor", "long"],
-        "show a round of another": ["show", "3", "--monitor", "mail-0001"],
-        "alerts, which read little else": ["alerts"],
-    }
-    usage([*PROGRAM, "status", "--config", str(path)])  # caches the bytecode
-    print(f"\n{'command':<34}{'wall s':>9}{'CPU s':>9}")
-    for name, words in commands.items():
-        begun = time.monotonic()
-        used = usage([*PROGRAM, *words, "--config", str(path)])
-        wall, cpu = time.monotonic() - begun, used.ru_utime + used.ru_stime
-        print(f"{name:<34}{wall:>9.2f}{cpu:>9.2f}")
-    print(f"\n{'in a service':<34}{'wall s':>9}{'CPU s':>9}{'statements':>12}")
+    """Print what pages take."""
+    print(f"\n{'answer':<34}{'wall s':>9}{'CPU s':>9}{'statements':>12}")
     for name, figures in answers(path, of_long):
         print(f"{name:<34}{figures[0]:>9.3f}{figures[1]:>9.3f}{figures[2]:>12}")
 

@@ -2,9 +2,7 @@
 
 import argparse
 import inspect
-import os
 import resource
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -31,22 +29,6 @@ def timed(work: Callable[[], object]) -> tuple[float, float]:
     cpu, wall = time.process_time(), time.perf_counter()
     work()
     return time.process_time() - cpu, time.perf_counter() - wall
-
-
-def usage(arguments: Sequence[str], **where: Any) -> resource.struct_rusage:
-    """Run Python once, with bytecode cached as an installed program has it; returns its usage."""
-    kept = {key: text for key, text in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    child = subprocess.Popen(
-        [sys.executable, *arguments],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        **{**where, "env": kept | where.get("env", {})},
-    )
-    _, status, used = os.wait4(child.pid, 0)
-    if status:
-        message = f"{' '.join(arguments)} ended with {os.waitstatus_to_exitcode(status)}"
-        raise SystemExit(message)
-    return used
 
 
 @contextmanager

@@ -1,9 +1,7 @@
-"""How a pooled estimate does after a change and in quiet times: coverage, width and its point.
+"""How a pooled estimate does after a change and in quiet times: coverage and width.
 
 A design is bands and labels of both classes, 3+5:200+1050. A reference and 11 quiet rounds, then a
-change by one factor on the wrong answers of a class: at once, by a point a round, or a season.
-`width` is against the round alone; `lag` is how far the pooled point is from that of the round
-alone, in half-widths of the pooled interval.
+change at once, by one factor on the wrong answers of a class. `width` is against the round alone.
 """
 
 from collections.abc import Mapping
@@ -18,13 +16,12 @@ from benchmarks.strata import drawn_strata, moved_to, shared_out
 from monitor.stats.core.beta_mixture import prior_count
 from monitor.stats.core.metrics import METRICS
 from monitor.stats.core.scaled_matrix import scaled_matrix
-from monitor.stats.history.pooled_rates import pooled_rates
 from monitor.stats.history.robust_mixture import ROBUST_WEIGHT
 from monitor.stats.history.run_length import Run, RunLength, advance, begin
 
 UP, DOWN = True, False  # the predicted positives, the predicted negatives
 STEPS = (-15, -10, -5, -3, 3, 5, 10, 15)
-SEASON, HIGHEST = 52, 0.99
+AFTER, HIGHEST = (1, 2, 4), 0.99  # rounds after the change; a metric that it may reach
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,39 +47,6 @@ class Window:
         return moved_to(self.size, self.is_flagged, self.rate, {name: target})
 
 
-@dataclass(frozen=True)
-class Story:
-    """What happens to a metric after the quiet rounds, and the rounds to look at."""
-
-    name: str
-    metric: str
-    gained: tuple[float, ...]
-    looks: tuple[int, ...]
-
-    @property
-    def is_step(self) -> bool:
-        """Whether everything happens at once."""
-        return len(set(self.gained)) == 1
-
-
-def stories(window: Window, metric: str) -> list[Story]:
-    """Tell all stories of a metric that leave it below 1."""
-    now = float(window.value(metric, window.rate))
-    wave = tuple(0.03 * float(np.sin(2 * np.pi * t / SEASON)) for t in range(1, SEASON + 1))
-    steps = [Story(f"{metric} {by:+d}", metric, (by / 100,) * 4, (1, 2, 4)) for by in STEPS]
-    drifts = [
-        Story(
-            f"{metric} {sign:+d} a round",
-            metric,
-            tuple(sign * t / 100 for t in range(1, 11)),
-            (1, 2, 4, 10),
-        )
-        for sign in (-1, 1)
-    ]
-    season = Story(f"{metric}, a season of 3", metric, wave, tuple(range(4, SEASON + 1, 4)))
-    return [each for each in (*steps, *drifts, season) if now + max(each.gained) < HIGHEST]
-
-
 def design(classifier: str, text: str) -> tuple[Window, Values]:
     """Window and labels per stratum of a design such as ``3+5:200+1050``."""
     bands, labels = ([int(part) for part in each.split("+")] for each in text.split(":"))
@@ -102,27 +66,10 @@ SHARES = (1.0, 0.25, ROBUST_WEIGHT)  # the round alone, and two ways of pooling
 
 @dataclass(frozen=True)
 class Look:
-    """One round of a story: by share the coverage and mean width, and how the points differ.
-
-    ``behind`` is the default's point less that of the round alone, in half-widths of the
-    default's mean interval; shape ``(replicates,)``. ``mean_lag`` is the mean of the same for the
-    mean of the default's posterior.
-    """
+    """One round: coverage and mean width by the share of the round alone."""
 
     covered: Mapping[float, float]
     width: Mapping[float, float]
-    behind: Values
-    mean_lag: float
-
-    @property
-    def lag(self) -> float:
-        """Mean of ``behind``."""
-        return float(self.behind.mean())
-
-    @property
-    def lag_error(self) -> float:
-        """Standard error of ``lag``."""
-        return float(self.behind.std() / len(self.behind) ** 0.5)
 
 
 class Simulation:
@@ -156,16 +103,15 @@ class Simulation:
             up: advance(run, *self.of_class(positive, up), t, settings) for up, run in runs.items()
         }
 
-    def told(self, story: Story) -> dict[int, Look]:
-        """Tell a story, and look at some of its rounds."""
-        runs, looks = self.quiet, {}
-        for place, gained in enumerate(story.gained, start=1):
-            rate = self.window.moved(story.metric, gained)
-            positive = self.labeled(rate, [2, place])
-            before, runs = runs, self.after(runs, positive, QUIET + place)
-            if place in story.looks:
-                shares = SHARES if story.is_step and place == 1 else SHARES[-1:]
-                looks[place] = self.look(story.metric, rate, positive, before, runs, shares)
+    def changed(self, metric: str, by: float) -> dict[int, Look]:
+        """Let a metric change at once, and look at some of the rounds after it."""
+        runs, looks, rate = self.quiet, {}, self.window.moved(metric, by)
+        for number in range(1, AFTER[-1] + 1):
+            positive = self.labeled(rate, [2, number])
+            runs = self.after(runs, positive, QUIET + number)
+            if number in AFTER:
+                shares = SHARES if number == 1 else SHARES[-1:]
+                looks[number] = self.look(metric, rate, positive, runs, shares)
         return looks
 
     def look(
@@ -173,7 +119,6 @@ class Simulation:
         metric: str,
         rate: Values,
         positive: Values,
-        before: Runs,
         after: Runs,
         shares: tuple[float, ...] = SHARES,
     ) -> Look:
@@ -181,27 +126,12 @@ class Simulation:
         truth = float(self.window.value(metric, rate))
         covered, width = {}, {}
         for share in shares:
-            draws = self.draws(metric, positive, after, share)
-            low, high = np.quantile(draws, [0.025, 0.975], axis=1)
+            low, high = np.quantile(
+                self.draws(metric, positive, after, share), [0.025, 0.975], axis=1
+            )
             covered[share] = float(np.mean((low <= truth) & (truth <= high)))
             width[share] = float(np.mean(high - low))
-        # The last share is the default's, so are its draws.
-        point = np.clip(self.points(metric, positive, before), low, high)
-        own = self.window.value(metric, positive / self.labels)
-        half = width[ROBUST_WEIGHT] / 2
-        mean_lag = float(np.mean(draws.mean(axis=1) - own)) / half
-        return Look(covered, width, (point - own) / half, mean_lag)
-
-    def points(self, metric: str, positive: Values, before: Runs) -> Values:
-        """Points of the pooled estimates, shape ``(replicates,)``."""
-        rates = np.empty_like(positive)
-        for up, run in before.items():
-            mine = self.window.of_class(up)
-            known = (run.weight, run.alpha, run.beta)
-            rates[:, mine] = pooled_rates(
-                known, *self.of_class(positive, up), self.window.size[mine]
-            )
-        return self.window.value(metric, rates)
+        return Look(covered, width)
 
     def draws(self, metric: str, positive: Values, runs: Runs, share: float) -> Values:
         """Draws of what is pooled, with a share for the round alone."""
@@ -271,25 +201,23 @@ def main(
 
 
 def print_metric(simulation: Simulation, metric: str) -> tuple[float, float]:
-    """Print a metric; return its least coverage after changes at once and in quiet times."""
-    told = {story: simulation.told(story) for story in stories(simulation.window, metric)}
-    steps = {story: looks for story, looks in told.items() if story.is_step}
+    """Print a metric; return its least coverage after changes and in quiet times."""
+    now = float(simulation.window.value(metric, simulation.window.rate))
+    steps = [by for by in STEPS if now + by / 100 < HIGHEST]
+    looks = {by: simulation.changed(metric, by / 100) for by in steps}
     still = quiet_round(simulation, metric)
-    heads = "".join(f"{story.name.split()[1]:>7}" for story in steps)
+    heads = "".join(f"{by:+7d}" for by in steps)
     print(f"{metric + ', first round after':<30}{'width':>6}{'quiet':>7}{heads}{'worst':>8}")
     for share in SHARES:
-        covered = [looks[1].covered[share] for looks in steps.values()]
+        covered = [each[1].covered[share] for each in looks.values()]
         row = f"{named(share):<30}{still.width[share] / still.width[1.0]:6.2f}"
         row += "".join(f"{each:7.3f}" for each in (still.covered[share], *covered))
         print(f"{row}{min(covered):8.3f}")
-    error = max(look.lag_error for looks in told.values() for look in looks.values())
-    print(f"default, coverage and lag by round; standard error of a lag at most {error:.3f}")
-    for story, looks in told.items():
-        print(f"{story.name:<30}{by_round(looks)}")
-    lags = [(look.lag, look.mean_lag) for looks in told.values() for look in looks.values()]
-    point, mean = (max(each, key=abs) for each in zip(*lags, strict=True))
-    print(f"farthest lag {point:+.3f}; of the mean of the posterior {mean:+.3f}")
-    after = [look.covered[ROBUST_WEIGHT] for looks in steps.values() for look in looks.values()]
+    for number in AFTER[1:]:
+        covered = [each[number].covered[ROBUST_WEIGHT] for each in looks.values()]
+        row = "".join(f"{each:7.3f}" for each in covered)
+        print(f"{f'default, round {number}':<43}{row}{min(covered):8.3f}")
+    after = [look.covered[ROBUST_WEIGHT] for each in looks.values() for look in each.values()]
     return min(after), still.covered[ROBUST_WEIGHT]
 
 
@@ -298,23 +226,7 @@ def quiet_round(simulation: Simulation, metric: str) -> Look:
     rate = simulation.window.rate
     positive = simulation.labeled(rate, [4, 0])
     after = simulation.after(simulation.quiet, positive, QUIET + 1)
-    return simulation.look(metric, rate, positive, simulation.quiet, after)
-
-
-def by_round(looks: Mapping[int, Look]) -> str:
-    """Write coverage and lag, by round or, of many rounds, their mean and worst."""
-    covered = np.array([look.covered[ROBUST_WEIGHT] for look in looks.values()])
-    lag = np.array([look.lag for look in looks.values()])
-    if len(looks) > 4:  # a season
-        farthest = lag[np.abs(lag).argmax()]
-        return (
-            f"   coverage mean {covered.mean():.3f}, least {covered.min():.3f}; "
-            f"lag mean {lag.mean():+.3f}, farthest {farthest:+.3f}"
-        )
-    cells = [f"{look.covered[ROBUST_WEIGHT]:.3f} {look.lag:+.3f}" for look in looks.values()]
-    return "".join(
-        f"   {f'round {place}:'} {cell}" for place, cell in zip(looks, cells, strict=True)
-    )
+    return simulation.look(metric, rate, positive, after)
 
 
 def named(share: float) -> str:
