@@ -76,9 +76,7 @@ AGAIN = "Nothing changed, or it is unknown whether it did; running again is safe
         ),
     ],
 )
-def test_what_is_not_there_or_may_not_be_written_over_is_one_line(
-    asked, words, changes, code, said
-):
+def test_what_is_missing_or_may_not_be_written_over_is_one_line(asked, words, changes, code, said):
     asked.config(PEOPLE, **changes)
     asked.write("todo.csv", "half filled")
 

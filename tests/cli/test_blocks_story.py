@@ -111,9 +111,7 @@ def test_a_monitor_that_fails_keeps_none_of_its_block_from_its_round(scored):
     ]
 
 
-def test_a_value_that_is_added_is_a_new_monitor_with_keys_of_its_own_and_one_removed_is_told(
-    scored,
-):
+def test_a_value_that_is_added_is_a_monitor_with_its_own_keys_and_one_removed_is_told(scored):
     each(scored, topics="travel, finance", labeling="{kind: files}")
     scored.run("run-once")
     each(scored, topics="finance, sports", labeling="{kind: files}")
@@ -139,9 +137,7 @@ def classed(bare):
     return bare
 
 
-def test_classes_share_a_reading_each_flagged_as_predicted_and_true_where_it_is_the_truth(
-    classed, openings
-):
+def test_classes_share_a_reading_and_each_is_flagged_where_it_is_predicted(classed, openings):
     before = classed.run("status").out
     openings.clear()
     ran = classed.run("run-once")

@@ -37,7 +37,7 @@ V8 = "{score: v8, threshold: 0.7}"
         (V8, "case when i % 200 > 0 then score end", FOUND, "made no decision on 1 items (0.5 %)"),
     ],
 )
-def test_check_refuses_what_can_never_be_compared_and_tells_what_may_be_meant(
+def test_check_refuses_what_cannot_be_compared_and_tells_the_rest(
     bare, setting, column, line, said
 ):
     with_challenger(bare, setting, v8=column)

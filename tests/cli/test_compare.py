@@ -47,9 +47,7 @@ def test_another_threshold_is_compared_metric_by_metric_as_lines_and_as_json(lab
     assert (said["labeled"], said["estimand"], said["flagged_counted"]) == (300, "window", False)
 
 
-def test_another_classifier_is_read_from_a_file_and_what_it_flags_counted_if_that_has_the_window(
-    labeled,
-):
+def test_another_classifier_is_read_from_a_file_and_counted_if_that_has_the_window(labeled):
     others(labeled)
     start, end = labeled.as_json("show", 1)["window"]
     others(labeled, "window.csv", where=f"scored_at >= '{start}' and scored_at < '{end}'")

@@ -122,9 +122,7 @@ def test_times_of_batches_and_whole_hours_are_no_groups(bare, seconds):
         ("{kind: files}", {}, (SHOWN, SHOWN)),
     ],
 )
-def test_groups_of_several_items_dates_numbers_and_different_texts_are_not_asked_about(
-    bare, labeling, columns, group
-):
+def test_named_groups_dates_and_different_texts_are_not_asked_about(bare, labeling, columns, group):
     checked = bare.checked(labeling, columns=columns, group=group)
 
     assert "columns.group" not in checked.out

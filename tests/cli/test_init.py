@@ -135,9 +135,7 @@ RULE = "is this the rule in use (--threshold)?"
         ),
     ],
 )
-def test_what_is_odd_about_labels_or_classes_and_what_would_save_labels_is_said(
-    bare, columns, words, said
-):
+def test_odd_labels_and_classes_and_what_would_save_labels_are_said(bare, columns, words, said):
     bare.predictions(**{"rows": 400} | columns)
 
     ended = bare.run("init", "predictions.parquet", *words)

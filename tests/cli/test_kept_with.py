@@ -110,9 +110,7 @@ def test_check_asks_where_a_tracing_library_keeps_a_sample(bare, monkeypatch, ra
 
 
 @pytest.mark.parametrize(("changes", "asks"), [({}, True), ({"kept": declared("1")}, False)])
-def test_check_asks_where_passed_items_stop_at_a_round_number_for_each_flagged_one(
-    bare, changes, asks
-):
+def test_check_asks_where_passed_items_are_a_round_number_of_times_as_many(bare, changes, asks):
     checked = bare.checked(columns={"rows": 8_000}, **changes)
 
     assert ("exactly 9 for each of 200 flagged ones" in checked.out) == asks

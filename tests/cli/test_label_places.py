@@ -26,9 +26,7 @@ def rounds(place):
 
 
 @pytest.mark.parametrize("labeling", [ELSEWHERE, COLUMN, "{kind: files, format: jsonl}"])
-def test_answers_in_the_folder_that_tasks_went_to_count_whatever_the_config_says_later(
-    asked, labeling
-):
+def test_answers_count_where_their_tasks_went_whatever_the_config_says_later(asked, labeling):
     asked.config(labeling)
     fill(asked)
 

@@ -64,9 +64,7 @@ def closed_by_hand(place, handed_out):
     return filled, first, waiting, second, again, closed
 
 
-def test_a_file_filled_by_hand_is_taken_row_by_row_until_the_round_closes_and_corrected_later(
-    place, handed_out
-):
+def test_a_file_filled_by_hand_is_taken_row_by_row_and_corrected_later(place, handed_out):
     filled, first, waiting, second, again, closed = closed_by_hand(place, handed_out)
 
     assert [line.partition(": ")[2].partition(":")[0] for line in first.lines[:3]] == [

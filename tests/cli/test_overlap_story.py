@@ -30,9 +30,7 @@ def fill(place, name, who, *, wrong=0):
     return place.run("labels", "import", name)
 
 
-def test_a_round_of_two_people_waits_for_both_says_how_far_they_agree_and_lets_a_third_decide(
-    place_of_two,
-):
+def test_a_round_waits_for_two_people_says_how_far_they_agree_and_a_third_decides(place_of_two):
     first = fill(place_of_two, "first.csv", "ada")
     waiting = place_of_two.run("run-once")
     by_the_same = fill(place_of_two, "second.csv", "ada")

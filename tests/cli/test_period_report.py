@@ -14,9 +14,7 @@ def year(filled):
     return f"{first}..{first + 1}"
 
 
-def test_the_file_has_the_rounds_of_the_period_and_the_command_names_alerts_without_a_note(
-    filled, year
-):
+def test_the_file_has_the_rounds_of_the_period_and_alerts_without_a_note_are_named(filled, year):
     done = filled.run("report", "--period", year)
 
     assert done.lines[0] == f"mail-{year}.html: mail, {year}, 8 closed rounds"

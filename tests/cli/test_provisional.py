@@ -94,9 +94,7 @@ def test_before_labels_were_followed_until_they_matured_there_is_no_early_number
     assert "not estimable, 0 of 20 positive labels" in text
 
 
-def test_rounds_are_estimated_early_with_room_for_labels_to_come_and_corrected_when_they_are_there(
-    copied,
-):
+def test_rounds_are_estimated_early_with_room_for_labels_to_come_and_then_corrected(copied):
     place = copied(eight_days)
     cases, at = Cases(place), place.now - timedelta(days=1)
 
@@ -138,9 +136,7 @@ def test_rounds_are_estimated_early_with_room_for_labels_to_come_and_corrected_w
 
 
 @pytest.mark.parametrize("notify", [True, False])
-def test_provisional_numbers_under_a_limit_are_the_headline_and_one_notice_if_it_is_not_off(
-    bare, notify
-):
+def test_provisional_numbers_under_a_limit_are_the_headline_and_one_notice(bare, notify):
     cases = Cases(bare)
     of_limit = f"{{recall: 0.65, notify_provisional: {str(notify).lower()}}}"
     limits = (LIMITS[0], f"\n    limits: {of_limit}\n    labeling:")
@@ -184,9 +180,7 @@ def backfilled_without_news(place):
         (backfilled_without_news, "labels arrive differently than"),
     ],
 )
-def test_a_column_of_times_gives_the_pace_of_rounds_of_the_past_and_shows_that_it_changed(
-    copied, begin, said
-):
+def test_a_column_of_times_gives_the_pace_of_past_rounds_and_shows_a_change(copied, begin, said):
     place = copied(begin)
 
     shown = place.run("status").out

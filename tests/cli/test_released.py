@@ -124,9 +124,7 @@ def test_too_few_released_items_say_so(bare):
         ({"likely": "case when i % 20 = 0 then 1.5 else 0.5 end"}, "not in (0, 1]"),
     ],
 )
-def test_flagged_rows_whose_release_cannot_be_read_are_bad_rows_with_the_reason(
-    bare, columns, reason
-):
+def test_flagged_rows_whose_release_cannot_be_read_are_bad_rows_by_name(bare, columns, reason):
     columns = {"let_through": LET_THROUGH, "likely": LIKELY} | columns
 
     checked = bare.checked(NEGATIVE, columns=columns, mark=MARK, probability=declared("likely"))

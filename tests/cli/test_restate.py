@@ -91,9 +91,7 @@ def test_what_cannot_be_restated_is_refused(filled, words, code, why):
     assert (done.code, why in " ".join(done.err.split())) == (code, True), done.err
 
 
-def test_a_corrected_label_file_restates_the_rounds_that_it_has_answers_of_and_no_column_does(
-    asked,
-):
+def test_a_corrected_label_file_restates_the_rounds_that_it_answers_and_no_column_does(asked):
     place, todo = asked, asked.folder / "todo.csv"
     place.run("labels", "export", "--out", "todo.csv")
     rows = [{**row, "label": truth(row)} for row in read_rows(todo)]

@@ -36,9 +36,7 @@ def config_of(place, url, labeling="{kind: files}"):
 
 
 @pytest.mark.usefixtures("uncosted")
-def test_init_writes_a_config_for_a_table_with_the_variables_of_its_address_to_be_used_at_once(
-    stored, monkeypatch
-):
+def test_init_writes_a_config_for_a_table_that_can_be_used_at_once(stored, monkeypatch):
     monkeypatch.setenv("WHERE", "p.sqlite")
     wrote = stored.run("init", "sqlite:///${WHERE}", "--table", "scored")
 

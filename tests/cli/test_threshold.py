@@ -55,9 +55,7 @@ def test_the_proposed_threshold_is_the_last_whose_p_is_at_most_the_allowed_one(l
         (("--cost-fp", 1, "--cost-fn", 20), "all thresholds share 0.05 equally"),
     ],
 )
-def test_the_answer_has_both_intervals_and_the_order_of_testing_under_the_curve(
-    labeled, goal, words
-):
+def test_the_answer_has_both_intervals_and_the_order_of_testing(labeled, goal, words):
     shown = labeled.run("threshold", *goal)
 
     assert shown.lines[0].startswith("mail, round ")

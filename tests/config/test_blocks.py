@@ -229,9 +229,7 @@ kind: page => kind: mlflow
         for row in sentences(told)
     ],
 )
-def test_a_block_that_no_monitors_can_be_made_of_is_refused_by_its_line(
-    refused, text, before, after, line
-):
+def test_a_block_that_makes_no_monitors_is_refused_by_its_line(refused, text, before, after, line):
     many = re.sub(
         r"<c0 to c(\d+)>", lambda last: ", ".join(f"c{n}" for n in range(int(last[1]) + 1)), after
     )

@@ -88,9 +88,7 @@ def test_a_secret_may_stand_in_a_file_of_its_own(load, tmp_path):
         ),
     ],
 )
-def test_a_secret_file_that_cannot_be_used_is_refused_by_its_own_line(
-    refused, tmp_path, given, why
-):
+def test_a_secret_file_that_cannot_be_used_is_refused_by_its_line(refused, tmp_path, given, why):
     (tmp_path / "hook.secret").write_text("whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz")
     (tmp_path / "bytes").write_bytes(b"\xff")
     text = changed('secret: "${OPS_HOOK_SECRET}"', given)
@@ -165,9 +163,7 @@ def test_a_missing_file_says_how_to_get_one_and_a_folder_is_none(tmp_path):
     )
 
 
-def test_a_hook_with_a_setting_called_as_its_kind_is_refused_by_the_settings_that_are_wrong(
-    refused,
-):
+def test_a_hook_with_a_setting_called_as_its_kind_is_refused_by_its_wrong_settings(refused):
     hook = "  pager: {kind: command, command: [page], timeout: soon, wrong: 1}\n"
 
     assert [line.partition(": ")[0] for line in refused(TEXT + hook)] == [
@@ -203,7 +199,7 @@ def test_the_path_of_a_store_is_taken_as_it_is_written(load, tmp_path):
         ("sqlite:///mlflow.db", "https://me:${DB_PASSWORD}@mlflow.example"),
     ],
 )
-def test_a_password_with_an_at_sign_is_refused_and_no_part_of_it_shown(
+def test_a_password_with_an_at_sign_is_refused_and_not_shown(
     refused, monkeypatch, setting, address
 ):
     monkeypatch.setitem(ENVIRONMENT, "DB_PASSWORD", "can@localhost/ary")

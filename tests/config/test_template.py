@@ -242,9 +242,7 @@ def test_a_question_comes_with_one_command_that_answers_it(columns, values, answ
         ),
     ],
 )
-def test_a_file_that_cannot_be_read_so_comes_with_the_command_that_converts_it(
-    columns, values, made
-):
+def test_a_file_that_cannot_be_read_comes_with_the_command_that_converts_it(columns, values, made):
     with pytest.raises(InputRefused) as caught:
         config_text(columns, **(CALL_VALUES | values))
 
@@ -260,9 +258,7 @@ def test_a_file_that_cannot_be_read_so_comes_with_the_command_that_converts_it(
         ("meta$(touch x)", "STRUCT(at TIMESTAMP)", []),
     ],
 )
-def test_no_column_name_with_a_blank_or_a_sign_of_the_shell_becomes_part_of_a_command(
-    name, kind, values
-):
+def test_no_name_with_a_blank_or_a_sign_of_the_shell_gets_into_a_command(name, kind, values):
     columns = [CALLS[0], (name, kind), CALLS[2]]
 
     with pytest.raises(InputRefused) as caught:

@@ -58,9 +58,7 @@ def test_a_few_percent_of_several_thousand_images_are_eights_and_are_flagged(cam
     assert len(set(ids)) == len(ids)
 
 
-def test_the_noisy_camera_costs_about_twenty_two_points_of_recall_and_before_limits_are_kept(
-    camera,
-):
+def test_the_noisy_camera_costs_twenty_two_points_of_recall_and_before_limits_are_kept(camera):
     drop = camera.scenario.drop_round
     limits = limits_of(camera.reference().confusion, camera.scenario.room)
     weeks = [camera.week(number).confusion for number in range(drop - 4, drop)]

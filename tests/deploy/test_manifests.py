@@ -36,9 +36,7 @@ def validated(program, version, path):
 
 
 @pytest.mark.parametrize("version", [OLDEST, NEWEST])
-def test_the_manifests_fit_the_schemas_of_kubernetes_and_a_wrong_key_does_not(
-    deploy_tools, tmp_path, version
-):
+def test_manifests_fit_the_schemas_and_a_wrong_key_does_not(deploy_tools, tmp_path, version):
     found = {path.name: validated(deploy_tools, version, path) for path in manifests.FILES}
     text = (manifests.FOLDER / "cronjob.yaml").read_text()
     misspelt = tmp_path / "cronjob.yaml"

@@ -70,9 +70,7 @@ def test_the_job_draws_a_round_and_fails_with_the_programs_exit_code(folder):
     assert "other.csv" in done.stdout + done.stderr  # Spark puts both into one
 
 
-def test_a_pass_that_went_well_ends_no_process_and_another_ends_it_with_its_code(
-    tmp_path, monkeypatch, capsys
-):
+def test_a_pass_that_fails_ends_the_process_and_no_other_does(tmp_path, monkeypatch, capsys):
     if importlib.util.find_spec("pyspark") is None:
         cannot_start("pyspark is not installed")
     spec: Any = importlib.util.spec_from_file_location("run_once_job", JOB)

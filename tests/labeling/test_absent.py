@@ -30,9 +30,7 @@ def obstacles(scene):
         ({"kind": "column", "id": "i", "value": "v", "matures": "5d"}, "source reads no labels"),
     ],
 )
-def test_what_keeps_the_rounds_of_an_absent_kind_is_shown_until_the_kind_is_back(
-    scene, tmp_path, kept, why
-):
+def test_why_rounds_of_an_absent_kind_wait_is_shown_until_it_is_back(scene, tmp_path, kept, why):
     scene.week(1)
     scene.run(1)
     present = scene.labeler

@@ -93,9 +93,7 @@ TIMED = {"time": "known_at"}
         (TAKEN_BACK, TIMED, [], []),
     ],
 )
-def test_rows_answer_by_the_words_of_the_config_and_of_rows_in_time_the_newest(
-    tmp_path, rows, changes, answers, refused
-):
+def test_rows_answer_by_the_words_of_the_config(tmp_path, rows, changes, answers, refused):
     write(tmp_path, rows)
 
     found = labeler_of(tmp_path, **changes).collect(TASKS, None)
@@ -110,9 +108,7 @@ def test_rows_answer_by_the_words_of_the_config_and_of_rows_in_time_the_newest(
     ("missing_means", "days", "answer"),
     [("negative", 59, None), ("negative", 60, Answer.NEGATIVE), ("unanswered", 600, None)],
 )
-def test_a_missing_row_means_negative_only_if_asked_and_only_once_mature(
-    tmp_path, missing_means, days, answer
-):
+def test_a_missing_row_is_negative_once_mature_if_asked(tmp_path, missing_means, days, answer):
     write(tmp_path, [("001", "1", ""), ("002", "", "")])
     now = MONDAY + timedelta(days=days)
 
@@ -352,9 +348,7 @@ def test_a_value_with_a_positive_word_among_others_is_doubtful(tmp_path, positiv
         (3, ["3.5", "13", "1.3", "-3"]),
     ],
 )
-def test_a_value_with_a_positive_word_within_another_or_denied_is_negative(
-    tmp_path, positive, negative
-):
+def test_a_value_with_a_positive_word_denied_or_in_another_is_no(tmp_path, positive, negative):
     write(tmp_path, [(f"{index}", value, "") for index, value in enumerate(negative)])
 
     values = labeler_of(tmp_path, positive=positive).values()

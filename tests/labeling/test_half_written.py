@@ -107,9 +107,7 @@ def test_a_fresh_file_and_one_of_a_clock_ahead_are_taken_after_a_short_pause(fol
     assert folder.look() == {("aa", "ada"): Answer.POSITIVE}
 
 
-def test_a_last_row_without_a_line_break_counts_after_ten_minutes_which_is_news(
-    folder, monkeypatch
-):
+def test_a_last_row_without_a_line_break_counts_as_news_after_ten_minutes(folder, monkeypatch):
     folder.write(f"{NAMED}aa,1,ada\nbb,0,ada", ago=folder_scan.STILL - 60)
     before, state = folder.look(), folder.labeler.state()
     monkeypatch.setattr(folder_scan, "STILL", folder_scan.STILL - 120)

@@ -205,9 +205,7 @@ def test_answers_that_were_sorted_alone_are_refused_whole(tmp_path):
         (lambda _: "1", None),
     ],
 )
-def test_answers_in_blocks_count_where_whole_rows_were_sorted_or_chance_puts_them_so(
-    tmp_path, label, order
-):
+def test_answers_in_blocks_count_after_sorting_whole_rows_or_by_chance(tmp_path, label, order):
     rows = filled(tmp_path, label)
     if order:
         rows.sort(key=lambda row: row[order])

@@ -172,9 +172,7 @@ def test_a_round_keeps_its_question_and_guideline(database, tmp_path):
         (b"a" * (MOST_BYTES + 1), "is longer than 0.1 MB"),
     ],
 )
-def test_a_guideline_that_cannot_be_read_is_refused_with_its_path(
-    database, tmp_path, content, said
-):
+def test_a_guideline_that_cannot_be_read_is_refused_by_its_path(database, tmp_path, content, said):
     if content is not None:
         (tmp_path / "g.md").write_bytes(content)
     labeler = page_labeler(database, tmp_path, guideline="g.md")

@@ -219,9 +219,7 @@ class TruthContract:
         assert [event.answer for event in after.events] == [Answer.POSITIVE, Answer.NEGATIVE]
 
     @pytest.mark.parametrize("changes", [{"time": "known_at"}, {"missing_means": "negative"}])
-    def test_a_census_joins_them_where_they_are_and_counts_what_a_look_at_each_id_does(
-        self, monkeypatch, changes
-    ):
+    def test_a_census_joins_them_in_place_as_a_look_at_each_id_does(self, monkeypatch, changes):
         self.write(rows_of(ROWS), TEXTS)
         columns = {"predicted": True, "text": "x"}
         source = self.predictions(

@@ -89,9 +89,7 @@ serving = pytest.mark.parametrize("service", [False], indirect=True)
 passing = pytest.mark.parametrize("service", [True], indirect=True)
 
 
-def test_a_round_is_left_alone_until_new_labels_late_ones_or_those_of_another_process_come(
-    scene, service
-):
+def test_a_round_is_left_alone_until_labels_come_late_or_by_another_process_too(scene, service):
     waiting = scene.round(1).state
     scene.answer()
     new = service.tick(), scene.round(1).state
@@ -216,9 +214,7 @@ def test_as_many_queries_are_made_for_many_idle_monitors_as_for_one(scene, servi
 
 
 @passing
-def test_the_next_process_looks_if_the_config_or_the_format_of_a_kept_look_is_another(
-    scene, service
-):
+def test_the_next_process_looks_after_another_config_or_format_of_kept_looks(scene, service):
     service.config = "something else"
     of_config = service.tick()
     service.settle()

@@ -27,9 +27,7 @@ def receiver():
         yield running
 
 
-def test_with_mlflow_down_notices_go_out_and_what_waits_is_told_and_delivered_once(
-    folder, receiver, monkeypatch
-):
+def test_with_mlflow_down_notices_go_out_and_the_rest_waits(folder, receiver, monkeypatch):
     monkeypatch.setenv("OPS_HOOK", receiver.url)
     monkeypatch.setenv("OPS_HOOK_SECRET", "not-a-secret-0123456789-012")
     (folder / "predictions.csv").write_text("id,at,score,subject\n")  # the round is abandoned

@@ -137,9 +137,7 @@ def test_every_link_of_every_page_is_answered_below_the_root(mlflow, tmp_path):
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"])
 @pytest.mark.parametrize("path", ["", "leave", "label/answer", "sign-in", "monitors/mail"])
-def test_nothing_but_reading_is_answered_and_mlflow_is_not_even_asked(
-    client, asked, tmp_path, method, path
-):
+def test_only_reading_is_answered_and_mlflow_is_not_asked(client, asked, tmp_path, method, path):
     before = stored(tmp_path)
 
     answer = client.request(method, f"/pr-monitor/{path}", headers=FOREIGN)

@@ -109,9 +109,7 @@ def reached(folder):
 DONE = [("round_run", "done"), ("fleet_point", "done")]
 
 
-def test_what_is_due_of_any_kind_is_delivered_by_one_process_that_gives_signs_of_life_and_ends(
-    folder, told, monkeypatch
-):
+def test_what_is_due_of_any_kind_is_delivered_by_one_process_that_ends(folder, told, monkeypatch):
     started = []
 
     class Kept(subprocess.Popen[str]):
@@ -159,9 +157,7 @@ def add_all_other_kinds(folder, told):
             effect_store.add_effects(connection, [effect], told.clock())
 
 
-def test_a_process_that_is_killed_in_mid_delivery_is_told_of_and_the_next_goes_on(
-    folder, told, monkeypatch
-):
+def test_a_process_killed_in_mid_delivery_is_told_and_the_next_goes_on(folder, told, monkeypatch):
     with monkeypatch.context() as patch, capture_logs() as logged:
         runs_as(patch, KILLED)
         deliver(told)
@@ -193,9 +189,7 @@ def test_asked_to_stop_it_ends_after_the_delivery_in_flight(folder, told, monkey
     assert states(told) == [("round_run", "done"), ("fleet_point", "waiting")]
 
 
-def test_a_reload_ends_no_delivery_and_what_libraries_warn_of_there_is_in_the_log_of_the_service(
-    folder, told, monkeypatch
-):
+def test_a_reload_ends_no_delivery_and_warnings_of_libraries_are_logged(folder, told, monkeypatch):
     warns = "__import__('logging').getLogger('urllib3').warning('the pool is full')\n        "
     runs_as(monkeypatch, HELD.replace("while not", f"{warns}while not"))
     delivering = threading.Thread(target=deliver, args=(told,))
@@ -211,9 +205,7 @@ def test_a_reload_ends_no_delivery_and_what_libraries_warn_of_there_is_in_the_lo
 
 
 @pytest.mark.parametrize(("hangs", "in_flight"), [(False, "done"), (True, "waiting")])
-def test_once_the_service_is_killed_it_ends_after_the_delivery_in_flight_or_some_time_later(
-    folder, told, hangs, in_flight
-):
+def test_once_the_service_is_killed_it_ends_after_the_delivery(folder, told, hangs, in_flight):
     soon = "\nfrom monitor.service import mlflow_process\nmlflow_process.GRACE = SOON\nmain()"
     imported = "from datetime import timedelta\nSOON = timedelta(seconds=0.1)\n"
     program = imported + HELD.replace("\nmain()", soon) if hangs else HELD
@@ -244,7 +236,7 @@ def test_once_the_service_is_killed_it_ends_after_the_delivery_in_flight_or_some
         ("import only_here", []),  # which the service has found
     ],
 )
-def test_a_process_that_cannot_begin_or_is_cut_off_in_a_line_is_told_of(
+def test_a_process_that_cannot_begin_or_is_cut_off_is_told(
     told, tmp_path, monkeypatch, program, codes
 ):
     (tmp_path / "beside").mkdir()

@@ -66,9 +66,7 @@ def advance_all(monitors):
 ALL_OUT = dict.fromkeys(NAMES, (1, "labeling"))
 
 
-def test_the_first_monitor_that_is_looked_at_reads_for_all_and_nothing_where_nothing_is_due(
-    application, readings
-):
+def test_the_first_monitor_reads_for_all_and_nothing_where_nothing_is_due(application, readings):
     errors = advance_all(application.monitors)
     advance_all(application.monitors)
 
@@ -90,9 +88,7 @@ def fails(*_):
         ("monitor.rounds.opening.due.next_scan", None),
     ],
 )
-def test_a_reading_that_fails_or_has_a_bug_leaves_each_monitor_to_its_own(
-    application, monkeypatch, broken, by
-):
+def test_a_reading_that_fails_leaves_each_monitor_to_its_own(application, monkeypatch, broken, by):
     monkeypatch.setattr(broken, by)
 
     errors = advance_all(application.monitors)

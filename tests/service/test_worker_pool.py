@@ -96,9 +96,7 @@ def test_a_notice_goes_out_while_another_monitor_is_worked_on(scenes, slow, work
     assert states(scenes[0]) == ["open"]
 
 
-def test_what_workers_left_in_mid_step_comes_one_after_the_other_the_longest_left_first(
-    scenes, slow, work
-):
+def test_what_workers_left_in_mid_step_comes_one_after_the_other(scenes, slow, work):
     """Whatever ended them ends this one only when all else is done."""
     leave_in_mid_step(scenes)
 
@@ -145,9 +143,7 @@ def breaks_for(name, of, monkeypatch, method):
 @pytest.mark.parametrize(
     ("of", "method"), [(SharedScans, "shared"), (ChangeDetector, "record_check")]
 )
-def test_a_bug_beside_a_look_is_logged_and_counted_and_keeps_no_monitor_behind_it_back(
-    scenes, slow, work, monkeypatch, of, method
-):
+def test_a_bug_beside_a_look_holds_up_no_other_monitor(scenes, slow, work, monkeypatch, of, method):
     slow.go_on.set()
     leave_in_mid_step(scenes)
     breaks_for("slow", of, monkeypatch, method)
@@ -174,9 +170,7 @@ def test_a_bug_beside_a_look_is_one_monitors_error_in_run_once_too(scenes, slow,
     assert states(scenes[1]) == ["abandoned"]
 
 
-def test_an_import_that_broke_ends_the_process_once_the_other_monitors_had_their_look(
-    scenes, slow, work, monkeypatch
-):
+def test_a_broken_import_ends_the_process_after_the_other_looks(scenes, slow, work, monkeypatch):
     reasons: list[MonitorError] = []
     work.running.end = reasons.append
 
@@ -196,9 +190,7 @@ def test_an_import_that_broke_ends_the_process_once_the_other_monitors_had_their
     assert "partially initialized module 'mlflow'" in str(reasons[0])
 
 
-def test_a_store_that_a_newer_program_upgraded_gets_no_round_and_ends_the_process(
-    scenes, slow, work
-):
+def test_a_store_upgraded_by_a_newer_program_ends_the_process(scenes, slow, work):
     reasons: list[MonitorError] = []
     work.running.end = reasons.append
     slow.go_on.set()
@@ -215,9 +207,7 @@ def test_a_store_that_a_newer_program_upgraded_gets_no_round_and_ends_the_proces
     assert [states(scene) for scene in scenes] == [[], []]
 
 
-def test_a_monitor_that_hangs_is_not_begun_again_and_others_are_and_no_pass_is_good_meanwhile(
-    scenes, slow, work
-):
+def test_a_monitor_that_hangs_is_not_begun_again_and_others_are(scenes, slow, work):
     work.rounds()
     assert slow.begun.wait(60)
     eventually(lambda: states(scenes[1]) == ["abandoned"])  # before its next slot comes

@@ -52,9 +52,7 @@ def test_forget_deletes_the_text_of_an_item_wherever_the_program_put_it(asked):
     assert reason == f"what people were shown of item {item!r} was deleted on request"
 
 
-def test_forget_says_what_it_did_and_where_the_text_may_still_stand_and_the_item_is_still_asked_for(
-    asked,
-):
+def test_forget_says_where_a_text_may_remain_and_its_item_is_still_asked_for(asked):
     item, _, key = some_item(asked)
     [path] = (asked.folder / "labels").glob("*.csv")
 

@@ -15,9 +15,7 @@ def numbers(done):
     return [line.split()[3] for line in done.lines if line.startswith("mail   ")]
 
 
-def test_rounds_leaves_out_skipped_ones_and_says_how_many_unless_asked_whatever_their_numbers(
-    place,
-):
+def test_rounds_leaves_out_skipped_ones_and_says_how_many_unless_asked(place):
     place.run_at(place.slot - 3 * DAY, "run-once")
     place.run("run-once")
     done = place.run("rounds")

@@ -123,9 +123,7 @@ BY_A_PROXY_FIRST = """
 REFUSED = "window.fetch = async () => new Response('not from here', { status: 403 })"
 
 
-def test_a_round_is_labeled_by_keyboard_with_undos_a_reload_and_answers_that_do_not_get_through(
-    shop, browser
-):
+def test_a_round_is_labeled_by_keyboard_through_undos_a_reload_and_lost_answers(shop, browser):
     given: dict[str, str] = {}
     with shop.running() as link:
         browser.enter(link).until(browser.is_ready)

@@ -81,9 +81,7 @@ def test_label_speaks_a_line_of_json_for_each_link(shop, port):
     assert (code, output) == (0, "")
 
 
-def test_a_port_that_is_taken_and_a_monitor_that_is_labeled_otherwise_are_refused(
-    shop, port, monkeypatch
-):
+def test_a_port_in_use_and_a_monitor_that_is_labeled_otherwise_are_refused(shop, port, monkeypatch):
     monkeypatch.chdir(shop)
     with socket.create_server(("127.0.0.1", port)):
         taken = Workplace(shop).run("label", "--port", str(port))

@@ -40,9 +40,7 @@ def test_items_come_back_also_where_the_clock_was_ahead(place):
     assert len(place.scene.rows("select * from page_tasks where held_by = 'ada'")) == 10
 
 
-def test_who_took_an_answer_back_is_not_asked_for_the_other_copy_which_would_not_count(
-    database, tmp_path
-):
+def test_who_took_an_answer_back_is_not_asked_for_the_other_copy(database, tmp_path):
     place = place_of(database, tmp_path, overlap=1.0)
     items = {row["key"]: row["item_id"] for row in place.scene.rows("select * from tasks")}
     ada = place.person("ada")

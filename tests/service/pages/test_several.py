@@ -4,9 +4,7 @@ from monitor.service.pages.labeling import task_queue
 from tests.service.pages.people import place_of
 
 
-def test_each_person_has_an_order_of_their_own_within_a_block_of_the_common_one(
-    database, tmp_path, monkeypatch
-):
+def test_each_person_has_an_order_of_their_own_within_a_block(database, tmp_path, monkeypatch):
     monkeypatch.setattr(task_queue, "BLOCK", 15)
     place = place_of(database, tmp_path, labels=30)
     common = [row["key"] for row in place.scene.rows("select * from page_tasks order by place")]

@@ -320,9 +320,7 @@ def test_a_session_that_began_with_a_password_is_worth_nothing_where_links_lead_
     assert place.client(cookies={"pr_monitor_8089": token}).get("/label").status_code == 401
 
 
-def test_who_may_label_lands_where_answers_that_wait_are_sent_while_a_round_takes_any(
-    database, tmp_path
-):
+def test_who_may_label_lands_on_the_labeling_page_while_a_round_takes_answers(database, tmp_path):
     site = Site(database)
 
     def landing(role):

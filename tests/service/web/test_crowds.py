@@ -161,9 +161,7 @@ def test_a_request_without_a_host_is_of_no_browser(serving):
         assert connection.recv(1000).startswith(b"HTTP/1.1 200")
 
 
-def test_a_request_that_a_stop_cuts_off_is_answered_as_for_later_and_not_as_a_bug(
-    serving, pages, monkeypatch
-):
+def test_a_request_that_a_stop_cuts_off_is_answered_as_for_later(serving, pages, monkeypatch):
     """uvicorn says 500 to what still waits for the store some seconds after the stop."""
     monkeypatch.setattr(server_module, "_STOP", 1)
     address = serving()

@@ -112,9 +112,7 @@ def test_what_waits_is_told_per_sink(database):
     assert (waiting, dead, age) == (2, 1, 300)
 
 
-def test_a_new_monitor_has_no_rounds_and_neither_a_removed_one_nor_what_is_unknown_is_told(
-    database,
-):
+def test_neither_a_removed_monitor_nor_what_is_unknown_is_told(database):
     scene = Scene(database, settings())
     add_round(database, monitor="gone")
 
@@ -131,9 +129,7 @@ def families(text):
     return list(text_string_to_metric_families(text))
 
 
-def test_names_follow_the_conventions_are_those_of_the_docs_and_no_text_of_a_stranger_is_told(
-    alerting,
-):
+def test_names_follow_the_conventions_and_the_docs_and_tell_no_text_of_a_stranger(alerting):
     """As promtool has it: our prefix, base units at the end, a help text, plain labels."""
     add_effect(alerting.database, 1, "waits")
     alerting.execute(

@@ -68,9 +68,7 @@ def test_three_pages_are_read_and_nobody_keeps_or_guesses_the_type_of_an_answer(
         assert (refused.status_code, refused.headers["allow"]) == (405, "GET")
 
 
-def test_a_silent_loop_a_long_step_and_a_bug_in_a_loop_make_the_service_unhealthy(
-    get, running, clock
-):
+def test_a_silent_loop_a_long_step_and_a_bug_make_the_service_unhealthy(get, running, clock):
     clock.now = 14 * 60.0
     running.heartbeat.beat("rounds")
     clock.now = 16 * 60.0

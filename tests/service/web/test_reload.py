@@ -41,9 +41,7 @@ def reload(running):
     return taken, logs
 
 
-def test_changed_settings_are_told_old_and_new_those_of_hooks_by_name_and_are_in_force(
-    path, running
-):
+def test_changed_settings_are_in_force_and_told_those_of_hooks_by_name(path, running):
     change(path, "{precision: 0.5}", "{precision: 0.6, recall: 0.4}")
     change(path, "allow_private: true", "timeout: 5s")
 

@@ -47,9 +47,7 @@ def closed_umask():
 
 
 @pytest.mark.usefixtures("closed_umask")
-def test_a_link_under_the_name_of_another_writer_is_not_followed_and_the_exporter_reads_the_file(
-    tmp_path,
-):
+def test_a_link_under_the_name_of_another_writer_is_not_followed(tmp_path):
     kept = tmp_path / "kept"
     kept.write_text("as it was")
     guessed = f".out.prom.{os.getpid()}{UNFINISHED}"
