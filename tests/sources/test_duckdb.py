@@ -10,7 +10,7 @@ from monitor.files.relations import opened
 from monitor.sources.duckdb import ENGINE, DuckdbSource
 from monitor.sources.shared_query import SharedQuery
 from monitor.sources.sql_query import Scan
-from monitor.testing import MemorySource, SourceContract
+from monitor.testing import MemorySource, SourceContract, draw_order
 from tests.sources.prediction_files import (
     BY_COUNTRY,
     GOOD,
@@ -197,6 +197,29 @@ def test_reading_a_week_of_a_year_leaves_most_of_the_file_unread(tmp_path):
     [(read, total)] = re.findall(r"Row Groups Scanned: (\d+) / (\d+)", plan)
     assert int(total) >= 4
     assert int(read) <= 2
+
+
+def test_two_hundred_strata_are_cut_and_drawn_as_the_plain_rule_says(tmp_path):
+    source = parquet_source(
+        tmp_path,
+        "select 'mail-' || i as mail_id, (i * 7919 % 10007) / 10007 as score, '' as text, "
+        "timestamptz '2026-03-02' + interval (i * 60) second as scored_at from range(6000) t(i)",
+    )
+    halves = [place / 200 for place in range(1, 100)]
+    many = BandEdges(tuple(0.5 + each for each in halves), tuple(halves)).strata()
+
+    frame = source.scan(WEEK, many, 3, "round 1")
+
+    scores = {f"mail-{i}": i * 7919 % 10007 / 10007 for i in range(6000)}
+    in_order = sorted(scores, key=lambda each: draw_order("round 1", each))
+    assert len(frame.strata) == 200
+    for part in frame.strata:
+        low = -1 if part.stratum.low is None else part.stratum.low
+        high = 2 if part.stratum.high is None else part.stratum.high
+        up = part.stratum.flagged
+        mine = [i for i in in_order if low <= scores[i] < high and (scores[i] >= 0.5) == up]
+        assert part.size == len(mine)
+        assert [candidate.id for candidate in part.candidates] == mine[:3]
 
 
 @pytest.mark.parametrize(

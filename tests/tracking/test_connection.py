@@ -1,5 +1,7 @@
 """What is said, and how soon, when MLflow is down, slow, closed to us or a plain file."""
 
+import logging
+import os
 import socket
 import time
 from contextlib import nullcontext
@@ -103,6 +105,17 @@ def test_an_mlflow_that_only_a_proxy_reaches_is_not_knocked_at(monkeypatch, prox
 
 def refuse(*_):
     raise ConnectionRefusedError
+
+
+def test_environment_and_loggers_are_as_before_after_a_delivery(handler, capfd):
+    mlflow_level = logging.getLogger("mlflow").level
+    before = dict(os.environ)
+
+    handler.deliver(make_effect(ROUND, make_report(1)))
+
+    assert dict(os.environ) == before
+    assert logging.getLogger("mlflow").level == mlflow_level
+    assert capfd.readouterr() == ("", "")
 
 
 WITHOUT_LOADING = """

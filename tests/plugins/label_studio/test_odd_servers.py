@@ -151,6 +151,25 @@ def test_projects_of_all_pages_are_found_and_those_of_others_are_not():
     assert (project.id, project.marker) == (7, mine)
 
 
+def test_a_task_that_was_deleted_is_told_whole():
+    tasks = {key: Task(key, key, {"text": key}) for key in ("aa", "bb")}
+
+    def page(*keys, change=0):
+        there = [{"id": number, "data": {"task": key}} for number, key in enumerate(keys)]
+        at = f"2026-03-02T09:00:0{change}Z"
+        state = {"total": len(keys), "total_annotations": 0, "tasks": [{"id": 1, "updated_at": at}]}
+        return {"total": len(keys), "total_annotations": 0, "tasks": there}, state
+
+    (both, first), (one, second) = page("aa", "bb"), page("bb", change=1)
+    turns = [LISTED, both, first, both, [], LISTED, second, one, []]
+    with answering(*((200, turn) for turn in turns)) as server:
+        labeler = labeler_on(server.url, store=STORE)
+        before = labeler.collect(tasks, None)
+        after = labeler.collect(tasks, before.cursor)
+
+    assert (before.complete, after.complete) == (tasks.keys(), tasks.keys())
+
+
 def test_tasks_that_come_without_their_data_withdraw_nothing():
     """Their keys are in it: all of them would seem to be gone, and all answers taken back."""
     state = {"total": 1, "total_annotations": 0, "tasks": [{"id": 1, "updated_at": f"{NOW}"}]}

@@ -2,6 +2,7 @@
 
 # ruff: noqa: ARG002  the contract passes more than each way needs
 
+import threading
 import traceback
 from datetime import UTC, datetime
 
@@ -206,6 +207,26 @@ def test_second_copies_have_a_queue_of_their_own(labeler, view):
 
     sizes = {name: len(items) for name, items in view.queues().items()}
     assert sizes == {"r": 3, "r second copies": 1}
+
+
+def test_two_workers_at_once_make_one_queue_and_each_trace_once(view, labeler_at):
+    tasks = [Task(f"t{n:02}", f"i{n}", {"text": f"text {n}"}) for n in range(30)]
+    failed = []
+
+    def work():
+        try:
+            labeler_at(view.url, view.name).send("r", tasks)
+        except Exception as error:  # noqa: BLE001  it is shown below
+            failed.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert failed == []
+    assert len(view.queues()["r"]) == len(view.found()) == 30
 
 
 def test_a_queue_that_another_worker_is_making_is_read_again(labeler, view, monkeypatch):
