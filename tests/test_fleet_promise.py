@@ -7,7 +7,6 @@ import pytest
 from monitor.cli.commands.results import promise_lines
 from monitor.config.load import load_config
 from monitor.domain.errors import ConfigRefused
-from monitor.domain.slots import rounds_per
 from monitor.wiring import build
 
 MONITOR = """\
@@ -53,20 +52,6 @@ def test_a_promise_for_all_is_shared_out_by_rounds_and_frozen_in_what_rounds_see
     assert set(application.monitors[0].settings.round.limits.bounds) == {"precision", "recall"}
     assert sum(config.false_alarms_a_year().values()) == pytest.approx(4)
     assert promise_lines(config) == ["false alarms: at most 4 a year over 3 monitors with limits"]
-
-
-def test_a_promise_for_all_is_shared_out_once_however_many_monitors_there_are(load, monkeypatch):
-    counted = []
-
-    def noted(*asked):
-        counted.append(asked)
-        return rounds_per(*asked)
-
-    monkeypatch.setattr("monitor.config.model.rounds_per", noted)
-
-    build(load(*[WEEKLY] * 20, promise="false_alarms: {}\n"))
-
-    assert len(counted) == 20
 
 
 def test_monitors_that_are_still_learning_share_the_promise_and_raise_no_alarm(load):

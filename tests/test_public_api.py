@@ -161,12 +161,6 @@ def test_a_history_makes_no_tables(tmp_path):
     ("ask", "words"),
     [
         (lambda: monitor.compare(1, threshold=math.nan), "threshold is nan; it is a finite number"),
-        (lambda: monitor.estimate(**MATRIX | {"fn": -1}), "fn is -1"),
-        (
-            lambda: monitor.estimate(**MATRIX | {"flagged_size": 100}),
-            r"tp \+ fp = 160 items are labeled, but flagged_size is 100",
-        ),
-        (lambda: monitor.estimate(**MATRIX, level=1.0), "level must lie strictly between 0 and 1"),
         (lambda: monitor.compare(1, threshold=70), "all scores are shares"),
         (lambda: monitor.compare(1, threshold=cast("float", "0.6")), "threshold is '0.6'; it is"),
         (lambda: monitor.plan(precision=cast("float", "80%")), "precision is '80%'; it is a"),

@@ -168,9 +168,6 @@ BY_CLASS = {"threshold": None, "columns": {"id": "i", "time": "t", "predicted": 
         ({"path": "predictions"}, "has no suffix that shows its kind"),
         ({"path": []}, "path is empty"),
         ({"path": ["a.csv", "b.parquet"]}, "files of several kinds"),
-        ({"where": {"tenant": []}}, "tenant: an empty list matches nothing"),
-        ({"time_zone": "Prague"}, "there is no time zone 'Prague'"),
-        ({"columns": {**COLUMNS, "show": ["text", "score"]}}, "show: 'score' is the score column"),
     ],
 )
 def test_impossible_settings_are_refused_with_a_sentence(changes, sentence):

@@ -88,12 +88,7 @@ def test_a_column_that_is_not_there_costs_no_round(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "judge",
-    [
-        {"column": "v"},
-        {"column": "v", "positive": 1, "threshold": 2},
-        {"column": "", "positive": 1},
-    ],
+    "judge", [{"column": "v", "positive": 1, "threshold": 2}, {"column": "", "positive": 1}]
 )
 def test_a_judge_has_one_rule(judge):
     with pytest.raises(ValidationError):

@@ -82,25 +82,6 @@ def test_a_uniform_that_is_the_distribution_function_itself_gets_its_own_count()
     np.testing.assert_array_equal(found, stats.binom.ppf(reached, 1000, rates))
 
 
-@pytest.mark.parametrize(
-    ("items", "positive", "negative"), [(9_000, 40, 400), (9_000, 3, 4_000), (20, 30, 70)]
-)
-def test_common_quantiles_are_not_left_to_scipy(items, positive, negative, monkeypatch):
-    asked = []
-    ours = stats.binom.ppf
-
-    def counted(quantile, items, rate):
-        asked.append(len(quantile))
-        return ours(quantile, items, rate)
-
-    monkeypatch.setattr(stats.binom, "ppf", counted)
-    rng = np.random.default_rng(3)
-
-    binomial_quantiles(rng.random(10_000), items, rng.beta(positive, negative, 10_000))
-
-    assert sum(asked) < 500
-
-
 @pytest.mark.parametrize("items", [0, 5, 10_000])
 @pytest.mark.parametrize("rate", [0.0, 1.0])
 def test_a_rate_of_none_or_all_finds_none_or_all(items, rate):
