@@ -151,11 +151,8 @@ def test_several_monitors_are_answered_in_a_table(bare):
     shown = bare.run("init", "predictions.parquet", "--classes", "kind").out
 
     table = [line.split()[:3] for line in shown.splitlines() if line.startswith("predictions-")]
-    assert table == [
-        ["predictions-a", "1,334", "2,666"],
-        ["predictions-b", "1,333", "2,667"],
-        ["predictions-c", "1,333", "2,667"],
-    ]
+    sizes = {"a": ["1,334", "2,666"], "b": ["1,333", "2,667"], "c": ["1,333", "2,667"]}
+    assert table == [[f"predictions-{name}", *size] for name, size in sizes.items()]
 
 
 @pytest.mark.usefixtures("uncosted")

@@ -77,10 +77,7 @@ def test_plan_reads_the_rates_of_a_judge_from_a_pilot_by_predicted_class(bare):
     page = bare.as_json("plan", *ASSUMED, "--judge-pilot", "pilot.csv")
     same = bare.as_json("plan", *ASSUMED, "--judge-tpr", 0.8, "--judge-fpr", 0.02)
 
-    assert page["judged"]["tpr"] == {
-        "flagged": pytest.approx(95.5 / 101),
-        "passed": pytest.approx(20.5 / 41),
-    }
+    assert page["judged"]["tpr"] == pytest.approx({"flagged": 95.5 / 101, "passed": 20.5 / 41})
     assert page["judged"]["fpr"]["flagged"] == pytest.approx(12.5 / 21)
     assert same["judged"]["labels"] < page["judged"]["labels"] < page["labels"]
     text = " ".join(told.lines)

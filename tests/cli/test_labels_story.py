@@ -67,11 +67,8 @@ def closed_by_hand(place, handed_out):
 def test_a_file_filled_by_hand_is_taken_row_by_row_and_corrected_later(place, handed_out):
     filled, first, waiting, second, again, closed = closed_by_hand(place, handed_out)
 
-    assert [line.partition(": ")[2].partition(":")[0] for line in first.lines[:3]] == [
-        "todo.csv row 6",
-        "todo.csv row 11",
-        "todo.csv row 16",
-    ]
+    refused = [line.partition(": ")[2].partition(":")[0] for line in first.lines[:3]]
+    assert refused == [f"todo.csv row {number}" for number in (6, 11, 16)]
     assert first.lines[3] == "37 new answers, 0 known already, 3 rows refused"
     assert "is labeling: 37 of 40 answers, deadline" in waiting.out
     assert second.lines[0] == "3 new answers, 37 known already, 0 rows refused"

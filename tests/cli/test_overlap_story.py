@@ -41,10 +41,7 @@ def test_a_round_waits_for_two_people_says_how_far_they_agree_and_a_third_decide
     assert "is labeling: 40 of 48 answers, deadline" in waiting.out
     assert by_the_same.code == 65
     assert by_the_same.lines[-1] == "0 new answers, 0 known already, 8 rows refused"
-    assert (
-        "is a second copy of an item that 'ada' answered already; give it to another"
-        in by_the_same.lines[0]
-    )
+    assert "a second copy of an item that 'ada' answered already;" in by_the_same.lines[0]
     assert second.lines[0] == "8 new answers, 0 known already, 0 rows refused"
     page = place_of_two.as_json("show", 1)
     assert (page["agreement"]["items"], page["agreement"]["disagreed"]) == (8, 1)

@@ -27,10 +27,9 @@ def pages(place):
 
 
 def test_an_address_of_another_machine_is_a_problem(place, pages):
-    assert (
-        "is not an address of this machine"
-        in pages(PROXY, listen="192.0.2.1:8443")["pages"]["problem"]
-    )
+    said = pages(PROXY, listen="192.0.2.1:8443")["pages"]["problem"]
+
+    assert "is not an address of this machine" in said
 
 
 def test_a_login_by_tokens_that_nobody_has_is_worth_a_look(place, pages):

@@ -13,6 +13,8 @@ from monitor.labeling.files import FilesLabeler, FilesSettings
 
 TASKS = {key: Task(key, f"item-{key}", {"text": f"text of {key}"}) for key in ("aa", "bb", "cc")}
 NAMED = "task,label,annotator\n"
+WHOLE = f"{NAMED}aa,1,ada lovelace\nbb,0,ada lovelace\n"
+OF_ADA_LOVELACE = {("aa", "ada lovelace"): Answer.POSITIVE, ("bb", "ada lovelace"): Answer.NEGATIVE}
 
 
 class Folder:
@@ -60,17 +62,13 @@ def folder(tmp_path):
 
 
 def test_a_name_that_is_half_written_makes_no_second_annotator(folder):
-    whole = f"{NAMED}aa,1,ada lovelace\nbb,0,ada lovelace\n"
     seen = []
 
-    for size in range(len(NAMED), len(whole) + 1):
-        folder.write(whole[:size], ago=2)
+    for size in range(len(NAMED), len(WHOLE) + 1):
+        folder.write(WHOLE[:size], ago=2)
         seen.append({name for _, name in folder.look()})
 
-    assert folder.answers() == {
-        ("aa", "ada lovelace"): Answer.POSITIVE,
-        ("bb", "ada lovelace"): Answer.NEGATIVE,
-    }
+    assert folder.answers() == OF_ADA_LOVELACE
     assert set().union(*seen) == {"ada lovelace"}
 
 
@@ -131,16 +129,13 @@ def test_a_last_row_that_lacks_a_field_is_refused_however_long_it_stood(folder):
 def test_an_answer_under_half_a_name_is_taken_back_when_its_file_goes_on(folder):
     folder.write(f"{NAMED}aa,1,ada", ago=3600)
     half = folder.look()
-    folder.write(f"{NAMED}aa,1,ada lovelace\nbb,0,ada lovelace\n", ago=1800)
+    folder.write(WHOLE, ago=1800)
 
     answers = folder.look()
 
     assert half == {("aa", "ada"): Answer.POSITIVE}
-    assert answers == {
-        ("aa", "ada lovelace"): Answer.POSITIVE,
-        ("bb", "ada lovelace"): Answer.NEGATIVE,
-    }
-    folder.write(f"{NAMED}aa,1,ada lovelace\nbb,0,ada lovelace\ncc,1,ada lovelace\n", ago=900)
+    assert answers == OF_ADA_LOVELACE
+    folder.write(f"{WHOLE}cc,1,ada lovelace\n", ago=900)
     assert set(folder.look()) == {(key, "ada lovelace") for key in TASKS}
 
 

@@ -6,14 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from monitor.domain.block import Block
 from monitor.domain.errors import LabelsRefused
 from monitor.domain.model import Answer, LabelKind, Task
-from monitor.domain.page_answer import ClassChosen
 from monitor.labeling.page import MOST_BYTES, PageLabeler
 from monitor.labeling.page_settings import PageSettings
 from monitor.service.pages.labeling.shown import parts_of
-from monitor.storage.pages import page_store, shared_task_store
+from monitor.storage.pages import page_store
 from monitor.storage.pages.page_tables import page_answers
 from monitor.testing import LabelerContract
 
@@ -48,27 +46,9 @@ class TestPage(LabelerContract):
         return "".join(str(parts_of(shown[task.key], task.key)) for task in tasks)
 
 
-class TestPageOfClasses(TestPage):
-    """People name the class of an item, for the monitor of one class of a block."""
-
-    def labeler(self):
-        block = Block(name="mail", kind="classes", value="b", values=("a", "b"))
-        return page_labeler(self.database, self.folder, block, answer="class")
-
-    def give(self, labeler, answers):
-        with self.database.read() as connection:
-            shares = shared_task_store.read_shares(connection, [task.key for task in self.tasks])
-        page_keys = {share.task_key: share.page_key for share in shares}
-        for task in self.tasks:
-            answer = answers.get(task.item_id)
-            if answer is not None:
-                chosen = ClassChosen(1) if answer is Answer.POSITIVE else answer
-                say(self.database, page_keys[task.key], chosen)
-
-
-def page_labeler(database, folder, block=None, **asked):
+def page_labeler(database, folder, **asked):
     settings = PageSettings.model_validate({"question": "Is it about travel?", **asked})
-    return PageLabeler(settings, folder, lambda: NOW, database, block)
+    return PageLabeler(settings, folder, lambda: NOW, database)
 
 
 @pytest.fixture

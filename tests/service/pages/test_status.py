@@ -142,9 +142,7 @@ def assert_pages_say_what_commands_say(scene, state, capsys):
         assert [part for part in said if part not in page] == [], number
 
 
-def test_the_pages_of_classes_say_what_status_and_show_say_and_their_names_are_text(
-    database, monkeypatch
-):
+def test_the_pages_of_classes_say_what_commands_say_and_names_are_text(database, monkeypatch):
     block = ClassBlock(database, classes=("travel", "finance", HOSTILE.replace("\x1b[31m", "")))
     block.week()
     block.play()
