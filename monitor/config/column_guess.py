@@ -41,6 +41,8 @@ _TRUTH = r"BOOL(EAN)?"
 _TIMES = r"TIMESTAMP.*|DATETIME.*|DATE"
 _NESTED = r"(STRUCT|MAP)\(.*\)"
 
+_RULE = "which rows are flagged (--score with --threshold, or --predicted)"
+_OF_SHARES = "of numbers from 0 to 1"
 _FEWEST_ROWS, _LEAST_DIFFERENT = 20, 0.9  # of an id: some items are scored twice
 _MOST_CLASSES = 20
 _EPOCH, _EPOCH_S = (1e9, 4e12), (1e9, 4e9)  # (milli)seconds since 1970: from 2001 to 2096
@@ -221,15 +223,39 @@ class ColumnGuess:
             self._ask("when each prediction was made (--time)", why)
 
     def _find_rule(self) -> None:
+        scores = [name for name, values in self._free(_NUMBER).items() if _are_shares(values)]
+        decision = self._decision()
+        if decision is not None and (scores or self.chosen.score is not None):
+            self._ask_for_rule(decision, self.chosen.score or scores[0])
+            return
         if (self.chosen.classes, self.chosen.predicted, self.chosen.score) == (None, None, None):
-            self._find_score()
+            self._find_score(scores)
         if self.chosen.predicted is not None:
             self._find_positive(self.chosen.predicted)
+            if self.chosen.score is None and len(scores) == 1:  # it makes strata, not the rule
+                self._take("score", _RULE, scores, _OF_SHARES)
         elif self.chosen.score is not None and self.chosen.threshold is None:
             self._find_threshold(self.chosen.score)
 
-    def _find_score(self) -> None:
-        scores = [name for name, values in self._free(_NUMBER).items() if _are_shares(values)]
+    def _decision(self) -> str | None:
+        """Return the text with the name of a decision, unless flags or other columns say more."""
+        flags, name = self._flags, _guess(self.types, _PREDICTED, _TEXT)
+        if (flags.threshold, flags.score, flags.classes) != (None, None, None):
+            return None
+        return name if name not in {*asdict(self.chosen).values()} else None
+
+    def _ask_for_rule(self, decision: str, score: str) -> None:
+        values = self._class_values(decision)
+        shown = ", ".join(map(repr, values)) or "texts"
+        value = self._rarest(decision, values) if len(values) == 2 else "VALUE"  # noqa: PLR2004
+        why = f"{decision!r} holds {shown}, and {score!r} holds scores"
+        self._ask(_RULE, why, predicted=decision, positive=value, score=score)
+
+    def _rarest(self, column: str, values: Sequence[str]) -> str:
+        counts = Counter(map(str, self._first.get(column, ())))
+        return min(reversed(values), key=counts.__getitem__, default="VALUE")
+
+    def _find_score(self, scores: Sequence[str]) -> None:
         texts = self._free(f"{_TEXT}|{_WHOLE}|{_TRUTH}")
         commas = [
             name
@@ -238,15 +264,14 @@ class ColumnGuess:
         ]
         few = [name for name, values in texts.items() if 1 < len({*values}) <= _MOST_CLASSES]
         few.sort(key=lambda name: _CLASS_LIKE.search(name) is None)
-        question = "which rows are flagged (--score with --threshold, or --predicted)"
         if commas and not scores:
             self._conversion = ", decimal=','"
-            self._ask(question, f"{_listed(commas)} has decimal commas, so it is read as text")
+            self._ask(_RULE, f"{_listed(commas)} has decimal commas, so it is read as text")
         elif few and not scores:
-            self._ask(question, f"few values are in {_listed(few)}", predicted=few[0])
+            self._ask(_RULE, f"few values are in {_listed(few)}", predicted=few[0])
             self._find_positive(few[0])
         else:
-            self._take("score", question, scores, "of numbers from 0 to 1")
+            self._take("score", _RULE, scores, _OF_SHARES)
             self._proposed |= {"threshold": self._flags.threshold or 0.5}
 
     def _find_positive(self, predicted: str) -> None:
@@ -260,9 +285,7 @@ class ColumnGuess:
             why += "; --classes makes a monitor for each"
             self._ask(question, why, classes=predicted, predicted=None)
         else:
-            counts = Counter(map(str, self._first.get(predicted, ())))
-            rare = min(reversed(values), key=counts.__getitem__, default="VALUE")
-            self._ask(question, why, positive=rare)
+            self._ask(question, why, positive=self._rarest(predicted, values))
 
     def _find_threshold(self, score: str) -> None:
         values = self._first.get(score, ())

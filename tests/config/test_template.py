@@ -97,6 +97,28 @@ def test_a_threshold_says_that_the_score_decides(written):
     assert source.columns.predicted is None
 
 
+@pytest.mark.parametrize("score", ["fraud_score", "p"])
+def test_a_text_with_the_name_of_a_decision_beside_a_score_is_asked_for(score):
+    columns = [*CALLS[:2], (score, "DOUBLE"), ("decision", "VARCHAR")]
+    values = {score: CALL_VALUES["p_callback"], "decision": ["deny", *["allow"] * (ROWS - 1)]}
+
+    with pytest.raises(InputRefused) as caught:
+        config_text(columns, **(CALL_VALUES | values))
+
+    assert f"'decision' holds 'allow', 'deny', and {score!r} holds scores" in str(caught.value)
+    answer = f"--id txn --time at --score {score} --predicted decision --positive deny"
+    assert answer in str(caught.value)
+
+
+def test_the_only_scores_beside_a_predicted_class_cut_it_into_strata(written):
+    columns = [*CALLS, ("flagged", "BOOLEAN")]
+
+    source = written(columns, **CALL_VALUES, flagged=[True, False] * (ROWS // 2)).source
+
+    assert (source.columns.predicted, source.columns.score) == ("flagged", "p_callback")
+    assert source.threshold is None
+
+
 def test_a_column_of_labels_needs_no_people_and_shows_them_nothing(written):
     monitor = written(MAIL, Chosen(label="is_travel_label"))
 
