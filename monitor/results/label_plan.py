@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from monitor.domain.sampled_log import AMOUNT_NOTE, SAMPLED_NOTE
 from monitor.presentation.forecasts import one_more_text, plausible_text, unanswered_text
 from monitor.presentation.numbers import capital
 from monitor.presentation.reasons import plan_note
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 METRICS = ("precision", "recall")
 _NOTHING = 1e-6
+_SIZES = {
+    AMOUNT_NOTE: ", by amount (source.columns.weight)",
+    SAMPLED_NOTE: ", estimated (source.kept_with)",
+}
 _UNTESTED = {
     "scores": "the scores are probabilities",
     "history": "scores say as much as in the last history",
@@ -138,12 +143,12 @@ def _window(forecast: PlanForecast) -> list[str]:
     size, up = planned.prospect.size, planned.prospect.is_flagged
     where = "an assumed window" if planned.window is None else f"window {planned.window}"
     flagged = int(size[up].sum())
-    unit = ", by amount (source.columns.weight)" if planned.is_amount else ""
+    sizes = "" if planned.size_note is None else _SIZES[planned.size_note]
     expected = planned.prospect.expected
     has_estimate = bool(forecast.outlook.plan.margins)
     values = ", ".join(f"{name} {expected[name]:.3f}" for name in METRICS if name in expected)
     return [
-        f"{where}: {flagged:,} flagged, {int(size.sum()) - flagged:,} passed{unit}",
+        f"{where}: {flagged:,} flagged, {int(size.sum()) - flagged:,} passed{sizes}",
         f"planned by {planned.basis}{f': {values}' if has_estimate and values else ''}",
         "",
     ]

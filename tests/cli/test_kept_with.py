@@ -70,6 +70,7 @@ def test_recall_is_right_by_a_number_for_each_class_or_a_column(guardrail, value
     assert sizes[True] == 500
     assert sizes[False] == pytest.approx(4_500, rel=0.1)
     assert "rows of a log that keeps a sample" in json.dumps(page)
+    assert "passed, estimated (source.kept_with)" in guardrail.run("plan").out
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from monitor.domain.label_parts import checks_of
 from monitor.domain.model import Window
 from monitor.domain.report import find_row
 from monitor.domain.round import Round
+from monitor.domain.sampled_log import AMOUNT_NOTE, SAMPLED_NOTE
 from monitor.domain.slots import newest_slot, next_slot, slots_after, window_of
 from monitor.domain.state import RoundState
 from monitor.presentation.forecasts import PLAN_SOURCES, earlier_rounds_text
@@ -50,7 +51,8 @@ class PlannedWindow:
     ``checks`` is how many labels of columns people check besides. ``estimates`` are precision and
     recall of the last closed round of the history with earlier rounds, as status shows them.
     ``group_effect`` is the larger design effect of its labels, where items belong to groups.
-    ``is_amount`` tells that sizes are amounts and not items.
+    ``size_note`` is the note of the window on sizes that no count of items gave: `AMOUNT_NOTE`,
+    `SAMPLED_NOTE` or None.
     """
 
     prospect: Prospect
@@ -60,7 +62,7 @@ class PlannedWindow:
     checks: int = 0
     estimates: Mapping[str, float] = field(default_factory=dict)
     group_effect: float = 1.0
-    is_amount: bool = False
+    size_note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +224,7 @@ def scan_to_plan(context: MonitorContext) -> PlannedWindow:
         checks,
         estimates,
         effect,
-        seen.frame.is_amount,
+        next((note for note in (AMOUNT_NOTE, SAMPLED_NOTE) if note in seen.frame.notes), None),
     )
 
 
