@@ -101,7 +101,7 @@ class ShownRows:
             if folder is not None and not folder.is_dir():
                 message = (
                     f"{folder} (columns.show, folder of {one.column!r}) is not a folder; mount or "
-                    "make it, or name the one that the pictures are in"
+                    "create it, or name the one that the pictures are in"
                 )
                 raise SourceRefused(message)
 
