@@ -115,6 +115,14 @@ def unlabeled_passed_sentence(size: int, answered: int, expected: int) -> str:
     )
 
 
+def positives_only_sentence(positives: int, unlabeled: int) -> str:
+    """Suggest that a column whose labels are all positive lists positives only."""
+    return (
+        f"all {positives:,} labels are positive, and {unlabeled:,} items have no label: if the "
+        "column lists positives only, set labeling.missing_means: negative"
+    )
+
+
 def unchecked_sentence(items: int) -> str:
     """State that a round closed without any check of the labels that a column has."""
     return f"nobody answered the {items} checks of the column's labels"

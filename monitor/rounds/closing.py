@@ -29,7 +29,7 @@ from monitor.rounds.estimation.tally import classes_without_label
 from monitor.rounds.labels import truth_reach
 from monitor.rounds.labels.late_labels import OLDEST, PastLabels, past_labels
 from monitor.rounds.labels.older_labels import older_labels_concern
-from monitor.rounds.labels.truth_reach import TruthReader
+from monitor.rounds.labels.truth_reach import ClassReach, TruthReader
 from monitor.rounds.provisional import follow_labels, showed_estimate
 from monitor.storage.labels import overlap_store
 from monitor.storage.labels.overlap_store import Copies
@@ -253,6 +253,11 @@ def _concerns_of(
     is_positive = is_positive or any(positive for _, (_, positive, _) in counts)
     if labeler.missing_is_negative and not is_positive:
         yield "no_rows", truth_reach.no_rows_concern(context, reader, state.round.window)
+    if not labeler.missing_is_negative:
+        received = [answer for answer in answers.values() if answer is not None]
+        positives = received.count(Answer.POSITIVE)
+        reach = ClassReach(len(own), len(own), len(received), positives)
+        yield "positives_only", truth_reach.positives_only_concern(reach)
     assumed = {None, Answer.NEGATIVE} if labeler.missing_is_negative else {None}
     unmatched = [id_ for id_, answer in answers.items() if answer in assumed]
     counted = []

@@ -46,6 +46,21 @@ def test_without_labels_of_passed_items_precision_is_estimated_and_recall_is_not
     assert len([line for line in needs if "none of the 180 passed items" in line]) == 1
 
 
+def test_a_column_of_positives_only_is_told_how_to_count_the_other_items(bare):
+    bare.predictions(is_travel="case when i % 10 = 0 or i % 40 = 1 then 1 end")
+    bare.config()
+
+    checked, _, status = bare.run("check"), bare.run("run-once"), bare.run("status")
+
+    for said in (checked.out, status.out):
+        assert "labels are positive, and " in said
+        assert "if the column lists positives only, set labeling.missing_means: negative" in said
+
+    bare.config(NEGATIVE)
+
+    assert "positives only" not in bare.run("check").out
+
+
 BY_CASE = "case when i % 2 = 0 then 'M' else 'm' end || lpad(i::varchar, 4, '0')"
 OWN_TRUTH = NEGATIVE.replace("path: predictions", "path: truth")
 

@@ -22,6 +22,7 @@ from monitor.rounds.labels.truth_reach import (
     TruthReader,
     contradictions_concern,
     near_misses_concern,
+    positives_only_concern,
     reach_of,
     refuse_unreached,
     windows_before,
@@ -118,7 +119,10 @@ def _share(reach: ClassReach) -> str:
 def _join_warnings(join: _Join) -> Iterator[str]:
     reach = join.all
     least = _FEW * reach.checked if join.has_a_row_each else min(1, reach.checked)
-    if join.examples and reach.known < least:
+    only = positives_only_concern(reach) if join.has_a_row_each else None
+    if only is not None:
+        yield only
+    elif join.examples and reach.known < least:
         yield _unjoined(join)
     if join.has_a_row_each and not join.examples:
         yield "it has no row yet"

@@ -21,7 +21,12 @@ from monitor.domain.model import BandEdges, StratumFrame, Window
 from monitor.domain.ports import ReadsTruth
 from monitor.domain.settings import Schedule
 from monitor.domain.slots import slots_before, window_of
-from monitor.presentation.labels import near_misses_sentence, no_rows_sentence, unreached_sentence
+from monitor.presentation.labels import (
+    near_misses_sentence,
+    no_rows_sentence,
+    positives_only_sentence,
+    unreached_sentence,
+)
 from monitor.rounds.context import MonitorContext
 
 MOST_ITEMS = 20_000  # Items of each class and window that are looked up, in random order
@@ -32,6 +37,9 @@ RECALL = 0.95
 
 EXPECTED = math.log(1000)
 """Expected rows from which on finding none has a chance of 1 in 1,000 (Poisson)."""
+
+FEWEST = 5
+"""Positive labels, and items without a label, from which on a truth may list positives only."""
 
 NEAR = 0.02
 """Share of the items that have a label by an id in another form, from which on it is reported."""
@@ -191,6 +199,13 @@ def near_misses_concern(
     if refused:
         raise LabelsRefused(sentence)
     return sentence
+
+
+def positives_only_concern(reach: ClassReach) -> str | None:
+    """Suggest that the truth lists positives only; None if it has a negative, or nearly all."""
+    unlabeled = reach.checked - reach.known
+    is_likely = reach.known == reach.positive and min(reach.known, unlabeled) >= FEWEST
+    return positives_only_sentence(reach.known, unlabeled) if is_likely else None
 
 
 def contradictions_concern(labeler: ReadsTruth, ids: Sequence[str]) -> str | None:
