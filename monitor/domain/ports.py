@@ -1,4 +1,4 @@
-"""What the rounds need from outside, as small protocols; `monitor.testing` has their contracts."""
+"""Protocols of what rounds use: sources, labelers, MLflow. `monitor.testing` has contracts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from monitor.domain.shown import Shown
 from monitor.domain.truth import JoinedTruth, TruthColumns, Truths
 
 Clock = Callable[[], datetime]
-"""Gives the present time, aware, in UTC."""
+"""Returns the current time, aware and in UTC."""
 
 
 class Source(Protocol):
@@ -23,25 +23,24 @@ class Source(Protocol):
     def scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
         """Count every stratum and return its first ``at_most`` items by md5(seed, id), one read.
 
-        Candidates come sorted by ``md5(seed + "|" + id)`` as lower-case hex of UTF-8 bytes; the
-        same arguments always give the same frame. Rows that cannot be used are counted per reason
-        and in no stratum. Each stratum is also counted by its segments' largest values
-        (`monitor.domain.segments`).
+        Candidates are sorted by ``md5(seed + "|" + id)``, the lower-case hex digest of UTF-8 bytes.
+        The same arguments always return the same frame. Rows that cannot be used are counted by
+        reason and belong to no stratum. Each stratum also has counts of its segments' largest
+        values (`monitor.domain.segments`).
 
-        Raises `SourceRefused` if the data cannot be used at all: no file, no such column, wrong
-        type; `SourceUnavailable` if the source does not answer now.
+        Raises `SourceRefused` if the data cannot be used (missing file or column, wrong type), and
+        `SourceUnavailable` if the source does not answer.
         """
 
     def count(self, window: Window) -> int:
-        """Count the rows inside the window, good and bad, without reading more than their times."""
+        """Count all rows of the window, usable or not, by reading their times only."""
 
     def show(self, ids: Sequence[str], window: Window) -> Mapping[str, Shown]:
-        """Return what labelers may see, by columns, for each id found in the window.
+        """Return what labelers may see, by column, for each id found in the window.
 
-        It is text, or what `monitor.domain.shown` makes of other kinds.
-
-        An id of which there is nothing to show comes back with empty texts, or none: one that is
-        missing has left the predictions, and a round is not drawn from such as change.
+        Values are texts, or what `monitor.domain.shown` makes of other kinds. An id with nothing to
+        show maps to empty texts or to no columns. A missing id has left the predictions; a round
+        is not drawn while ids go missing.
         """
 
     def span(self) -> tuple[datetime, datetime] | None:
@@ -59,7 +58,7 @@ class Source(Protocol):
 
 
 class PlannedScan(NamedTuple):
-    """What a source is about to be asked of a window, as far as that can be foreseen."""
+    """A scan that a source will probably be asked for."""
 
     source: Any
     strata: Sequence[Stratum]
@@ -68,47 +67,47 @@ class PlannedScan(NamedTuple):
 
 @runtime_checkable
 class SharesScans(Protocol):
-    """A source that reads a window once for several monitors, if it is told ahead whose it is."""
+    """A source that can read a window once for several monitors."""
 
     @property
     def table(self) -> str:
-        """What is read: sources that have it in common can read together."""
+        """What is read. Sources with the same table can read together."""
 
     def read_for(self, scans: Sequence[PlannedScan], window: Window, seed: str) -> None:
-        """Read a window once for these scans by sources of the same table, with this seed.
+        """Read a window once for scans by several sources of the same table.
 
-        The sources then find what they would have found in the table, until it is seen to change or
-        they `release` it. A source that the table cannot serve is left out.
+        Afterwards each source scans what was read, until the table changes or `release` is called.
+        A source that the table cannot serve is skipped.
 
-        Raises `MonitorError` if it cannot be read; each source then scans by itself.
+        Raises `MonitorError` if the table cannot be read; each source then scans by itself.
         """
 
     def release(self) -> None:
-        """Scan the table itself again."""
+        """Scan the table itself from now on."""
 
 
 @runtime_checkable
 class Snapshots(Protocol):
-    """A source of which an older state can be read for as long as it is kept."""
+    """A source that keeps older states of its data."""
 
     def at(self, snapshot: str) -> Source:
-        """Return the source as it was when a frame with this ``snapshot`` was read.
+        """Return the source as of the ``snapshot`` of a frame.
 
-        Reading it raises `SnapshotMissing` once it is not kept any more.
+        Its methods raise `SnapshotMissing` if the snapshot no longer exists.
         """
 
 
 def at_snapshot(source: Source, snapshot: str | None) -> Source:
-    """Return the state of a source that a frame was read from, or the source where it has none."""
+    """Return a source as of a snapshot; the source itself if it keeps none."""
     if snapshot is None or not isinstance(source, Snapshots):
         return source
     return source.at(snapshot)
 
 
 class TruthTable(Protocol):
-    """Where the truth about items stands, in columns of a table; as a text, its name for people.
+    """Columns of a table that hold the truth about items. ``str()`` returns a name for people.
 
-    ``timeout`` limits one reading, and ``advice`` says what to do where it takes longer.
+    ``timeout`` limits one read, and ``advice`` says what to do if it takes longer.
     """
 
     timeout: timedelta
@@ -116,33 +115,32 @@ class TruthTable(Protocol):
 
     @property
     def place(self) -> str:
-        """Where it is, for people; by it, one that does not answer is known again."""
+        """Location for people. Two tables that do not answer are told apart by it."""
 
     @property
     def whole_location(self) -> str:
-        """Where it is, told from any other place; never shown, as it may hold secrets."""
+        """Location that no other table has. It may hold secrets and is never shown."""
 
     def state(self, now: datetime) -> str | None:
-        """Return what differs once the rows may, found cheaply; None if nothing cheap tells."""
+        """Return a text that changes when rows may have changed; None if that is costly to tell."""
 
     def columns(self) -> Mapping[str, str]:
-        """Return every column with its type.
+        """Return the type of each column.
 
-        Raises `InputRefused` if there is no such table, or a column that is asked for is missing or
-        cannot serve.
+        Raises `InputRefused` if the table or a named column is missing or unusable.
         """
 
     def values(self) -> Mapping[str, int]:
         """Count the rows of each value, the most frequent first."""
 
     def examples(self, at_most: int) -> Sequence[str]:
-        """Return ids from both ends of their order."""
+        """Return some of the first and last ids."""
 
     def some_ids(self, at_most: int) -> Sequence[str]:
-        """Return ids drawn at random; none if they cannot be drawn cheaply."""
+        """Return random ids; none if drawing them is costly."""
 
     def of(self, ids: Collection[str]) -> Truths:
-        """Read the truth of some items: values as trimmed text, without empty ones."""
+        """Read the truth of some items: trimmed texts, empty ones omitted."""
 
 
 @runtime_checkable
@@ -161,30 +159,30 @@ class HasTruths(Protocol):
     ) -> tuple[Sequence[str], Iterable[JoinedItems]] | None:
         """Return the segment columns, and the items of a window by stratum, segments and truth.
 
-        ``missing`` are values that are no truth. Returns None if one statement cannot read both.
+        Values in ``missing`` count as no truth. Returns None if one statement cannot read both.
         """
 
 
 @runtime_checkable
 class TakesAnswers(Protocol):
-    """A source that may store what people answer beside its predictions."""
+    """A source that can store people's answers beside its predictions."""
 
     @property
     def takes_answers(self) -> bool:
-        """Whether it does so by its settings."""
+        """Whether its settings ask for that."""
 
     def try_answers(self, monitor: str) -> str:
-        """Describe where answers would be stored, and store none.
+        """Describe where answers would be stored, without storing any.
 
-        Raises `MonitorError` if none could be.
+        Raises `MonitorError` if they could not be stored.
         """
 
     def put_answers(
         self, monitor: str, round_key: str, answers: Mapping[str, Mapping[str, bool]]
     ) -> None:
-        """Store the answers to some items of a round, by item and annotator, and delete others.
+        """Store the answers to items of a round, by item and annotator, and delete any others.
 
-        Safe to repeat: what is stored already stays. Raises as `Source.scan` does.
+        Repeating a call changes nothing. Raises as `Source.scan` does.
         """
 
 
@@ -194,7 +192,7 @@ class ReadsTruth(Protocol):
 
     @property
     def must_reach_passed(self) -> bool:
-        """Whether items that were not flagged should have rows, since without one they are 0."""
+        """Whether some passed items must have rows, because a missing row means negative."""
 
     def truth_of(self, ids: Sequence[str]) -> JoinedTruth:
         """Summarize the truth of some items."""
@@ -205,46 +203,46 @@ class ReadsTruth(Protocol):
 
     @property
     def must_match_ids(self) -> bool:
-        """Whether an item is not negative while there is a row by its id in another form."""
+        """Whether a row with a similar id keeps an item from counting as negative."""
 
     def near_misses(self, ids: Collection[str]) -> list[NearMiss]:
-        """Return items that have a truth only by an id in another form."""
+        """Return items whose only truth has a similar id."""
 
     def contradictions_sentence(self, ids: Sequence[str]) -> str | None:
-        """Report how many items' rows contradict one another, with an example; None if none do."""
+        """Report how many items have contradicting rows, with an example; None if none have."""
 
     def census(
         self, source: Source, window: Window, strata: Sequence[Stratum], flags: Collection[bool]
     ) -> Census:
         """Count the labels of all items of the predicted classes in ``flags``.
 
-        Raises `LabelsRefused` if no value that there is means anything.
+        Raises `LabelsRefused` if the column holds no known value.
         """
 
     def census_state(self, window: Window) -> str:
-        """Text that differs once a census of a window may, found cheaply."""
+        """Return a text that changes when the census of a window may have changed."""
 
     def positive_since(self, ids: Collection[str]) -> Mapping[str, datetime]:
-        """Return when some items were known to be positive, of those whose rows tell."""
+        """Return when items became known to be positive, for those with a time."""
 
     def label_times(self, ids: Collection[str]) -> Mapping[str, datetime]:
-        """Return when the labels of some items became known, of those whose rows tell."""
+        """Return when labels of items became known, for those with a time."""
 
 
 class Aliases(Protocol):
-    """Where registered models are."""
+    """A registry of models."""
 
     def version_of(self, model: str) -> str | None:
-        """Find which version a URI such as ``models:/mail@champion`` names; None: it names none.
+        """Return the version that a URI such as ``models:/mail@champion`` names, or None.
 
-        Raises `DeliveryFailed` if MLflow does not answer, or refuses.
+        Raises `DeliveryFailed` if MLflow does not answer or refuses.
         """
 
 
 class Labeler(Protocol):
-    """Where labels come from. Every call is safe to repeat.
+    """A source of labels. Every call is safe to repeat.
 
-    ``asks_people`` is false where labels are there already, so that a backfill need not wait.
+    ``asks_people`` is false if labels exist already, so that a backfill does not wait for people.
     """
 
     name: str
@@ -255,47 +253,47 @@ class Labeler(Protocol):
         """What people are asked, answered by "yes" or "no"; None if the config has no question."""
 
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
-        """Assign tasks; tasks that are already out stay as they are."""
+        """Assign tasks. Tasks that are already assigned stay as they are."""
 
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
-        """Bring label events for these tasks (by key) since ``cursor``, at least once each."""
+        """Return label events for tasks, by key, since ``cursor``: each at least once."""
 
     def close(self, round_name: str) -> None:
-        """Stop asking for labels of this round and delete the shown content; labels stay."""
+        """Stop asking for labels of a round and delete what was shown. Labels stay."""
 
     def forget(self, round_name: str, keys: Collection[str]) -> Sequence[str]:
-        """Delete the shown content of these tasks of a round; return the places where it stood."""
+        """Delete what tasks of a round showed, and return where it was stored."""
 
 
 @runtime_checkable
 class Watchable(Protocol):
-    """A labeler that detects cheaply whether there may be news, so that it need not be asked.
+    """A labeler that detects cheaply whether `Labeler.collect` may return something new.
 
-    Labelers of one ``location`` share their ``state``: it changes whenever `Labeler.collect` may
-    bring something else, but for time going by.
+    Labelers with the same ``location`` share one ``state``, which changes whenever a result of
+    `collect` may, unless only time has passed.
     """
 
     @property
     def location(self) -> str:
-        """Where the labels come from."""
+        """Location of the labels."""
 
     def state(self) -> str:
-        """Text that differs between states of the location."""
+        """Return a text that differs between states of the location."""
 
 
 class EffectHandler(Protocol):
-    """Does effects of one sink."""
+    """Delivers effects to one sink."""
 
     def deliver(self, effect: Effect) -> str:
-        """Do it, safe to repeat by ``effect.key``; return a receipt.
+        """Deliver an effect and return a receipt; ``effect.key`` makes repeats safe.
 
-        Raises `DeliveryFailed` if it was not done, or may not have been done.
+        Raises `DeliveryFailed` if the effect was not delivered, or may not have been.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What is well, if anything, and what needs a look though a round would go on."""
+    """What a check found: a summary, and concerns that do not stop a round."""
 
     text: str
     concerns: tuple[str, ...] = ()
@@ -303,32 +301,32 @@ class CheckResult:
 
 @runtime_checkable
 class Checkable(Protocol):
-    """A handler or labeler whose settings `pr-monitor check` can try with nothing being sent."""
+    """A handler or labeler that `pr-monitor check` can try without sending anything."""
 
     def usable(self) -> CheckResult | str:
-        """Describe what it would use, and what needs a look.
+        """Describe what would be used, and any concerns.
 
-        Raises `MonitorError` if it could do nothing as things are: of a handler a `DeliveryFailed`.
+        Raises `MonitorError` if it cannot work as configured; a handler raises `DeliveryFailed`.
         """
 
 
 class RoundRuns(Protocol):
-    """What MLflow shows of a store's rounds: asked where the store may have forgotten some.
+    """The rounds of a store that MLflow shows, read if the store may have lost some.
 
-    Every call raises `DeliveryFailed` if MLflow does not answer.
+    Every method raises `DeliveryFailed` if MLflow does not answer.
     """
 
     def find(self, store_id: str, monitor: str) -> Sequence[ShownRun]:
-        """Find all runs of a monitor's rounds, deleted ones too, by slot and version."""
+        """Return all runs of a monitor's rounds by slot and version, deleted ones included."""
 
     def newest_slot(self, store_id: str, monitor: str) -> datetime | None:
-        """Find the latest slot that has a live run; None without one."""
+        """Return the latest slot with a run that is not deleted, or None."""
 
     def report(self, run: ShownRun) -> Mapping[str, Any] | None:
-        """Read the report that a run was written from; None if it is not there any more."""
+        """Read the report of a run; None if it no longer exists."""
 
     def tag(self, run: ShownRun, restored: str) -> None:
-        """Record in a run what its restored store has of it."""
+        """Tag a run with what its restored store has of the round."""
 
 
 def utc_now() -> datetime:
