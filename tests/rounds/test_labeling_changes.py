@@ -22,6 +22,12 @@ def labeled(weeks, number):
     )
 
 
+def close_first(weeks, labeling, **way):
+    """Let the first round be drawn, and close by these labels."""
+    for _ in range(2):
+        weeks.play(labeling=labeling, **way)
+
+
 @pytest.fixture
 def weeks(store_folder):
     """Return predictions of three weeks, whose truth has rows for positive items alone."""
@@ -34,8 +40,7 @@ def weeks(store_folder):
 @BOTH
 def test_a_longer_maturity_withdraws_no_label_of_a_closed_round(weeks, way):
     implied = {"missing_means": "negative"}
-    weeks.play(labeling=implied, **way)
-    weeks.play(labeling=implied, **way)
+    close_first(weeks, implied, **way)
     before = labeled(weeks, 1)
 
     weeks.write_truth(later=1)
@@ -63,8 +68,7 @@ def test_another_positive_value_is_for_later_rounds(weeks, way):
     weeks.truth = {item: "fraud" if item.endswith("59") else "ok" for item in weeks.truth}
     weeks.write_truth()
     opened = {"positive": "fraud", "negative": "ok"}
-    weeks.play(labeling=opened, **way)
-    weeks.play(labeling=opened, **way)
+    close_first(weeks, opened, **way)
     before = labeled(weeks, 1)
 
     weeks.write_truth(later="ok")
@@ -77,8 +81,7 @@ def test_a_value_without_a_meaning_has_the_one_that_the_config_gives_it_later(we
     weeks.truth = dict.fromkeys([f"0-{n:02}" for n in range(ITEMS)], "no") | {"0-59": "chargeback"}
     weeks.write_truth()
     opened = {"positive": "fraud", "negative": "no"}
-    weeks.play(labeling=opened)
-    weeks.play(labeling=opened)
+    close_first(weeks, opened)
     assert labeled(weeks, 1)[0][:2] == (ITEMS - 1, 0)
 
     weeks.play(labeling={"positive": ["fraud", "chargeback"], "negative": "no"})
@@ -89,8 +92,7 @@ def test_a_value_without_a_meaning_has_the_one_that_the_config_gives_it_later(we
 @BOTH
 def test_a_path_and_column_that_were_renamed_are_read_for_rounds_opened_before(weeks, way):
     implied = {"missing_means": "negative"}
-    weeks.play(labeling=implied, **way)
-    weeks.play(labeling=implied, **way)
+    close_first(weeks, implied, **way)
     [(_, before, *_)] = labeled(weeks, 1)
     rows = [[item, 0] for item in weeks.truth]
 
@@ -105,8 +107,7 @@ def test_a_path_and_column_that_were_renamed_are_read_for_rounds_opened_before(w
 def test_a_truth_without_any_row_of_a_round_takes_none_of_its_labels_back(weeks, way, implied):
     weeks.truth = {f"0-{n:02}": int(n % 3 == 0) for n in range(ITEMS)}
     weeks.write_truth()
-    weeks.play(labeling={"missing_means": implied}, **way)
-    weeks.play(labeling={"missing_means": implied}, **way)
+    close_first(weeks, {"missing_means": implied}, **way)
     before = labeled(weeks, 1)
 
     other = [["other", "id", "label"], *([item, f"x{item}", 1] for item in weeks.truth)]
@@ -131,8 +132,7 @@ def test_a_round_of_which_no_item_has_a_row_says_that_all_are_implied(weeks, way
     ]
     weeks.write("truth.csv", [["other", "id", "label"], *rows])
     labeling = {"missing_means": "negative", "id": id_, "passed_without_rows": "accept"}
-    weeks.play(labeling=labeling, **way)
-    weeks.play(labeling=labeling, **way)
+    close_first(weeks, labeling, **way)
 
     assert labeled(weeks, 1)[0][2] == 1
     assert any("none of 60 items" in text for _, text in weeks.concerns()) == expected
@@ -146,8 +146,7 @@ def test_restate_reads_the_truth_of_final_rounds_by_the_settings_of_today(weeks,
     weeks.truth = {f"0-{n:02}": "ok" if n % 3 else "fraud" for n in range(ITEMS)}
     weeks.write_truth()
     opened = LATE | {"positive": "fraud", "negative": "ok"}
-    weeks.play(labeling=opened, **way)
-    weeks.play(labeling=opened, **way)
+    close_first(weeks, opened, **way)
     [(answers, before, *_)] = labeled(weeks, 1)
     weeks.now += timedelta(days=2)
 
@@ -172,8 +171,7 @@ def test_a_restated_round_takes_its_late_labels_as_it_was_restated(weeks, way):
     weeks.truth = {f"0-{n:02}": "ok" if n % 3 else "fraud" for n in range(ITEMS)}
     weeks.write_truth()
     opened = {"positive": "fraud", "negative": "ok"}
-    weeks.play(labeling=opened, **way)
-    weeks.play(labeling=opened, **way)
+    close_first(weeks, opened, **way)
     [(answers, *_)] = labeled(weeks, 1)
     today = {"positive": ["ok", "fraud"], "negative": "no"}
     context = weeks.play(labeling=today, **way)

@@ -71,20 +71,6 @@ def asked(labeler):
     return {task.item_id for tasks in labeler.sent.values() for task in tasks.values()}
 
 
-@pytest.mark.parametrize("first", ["free", "people"])
-def test_a_round_closes_once_the_last_of_them_has_answered(scene, first):
-    order = [scene.free, scene.people] if first == "free" else [scene.people, scene.free]
-
-    scene.answer_by(order[0])
-    scene.run()
-    states = [scene.round(1).state]
-    scene.answer_by(order[1])
-    scene.run()
-    states.append(scene.round(1).state)
-
-    assert states == [RoundState.LABELING, RoundState.CLOSED]
-
-
 def test_answers_arrive_although_another_labeler_is_down(scene):
     scene.answer_by(scene.people)
     scene.free.down = True
