@@ -222,7 +222,7 @@ lock: | $(BIN)/python
 
 mutants: $(VENV)/.ready-dev
 	@$(BIN)/$(PIP) "mutmut>=3.8"
-	$(if $(SAMPLE),$(BIN)/python -m benchmarks mutants --sample $(SAMPLE) --seed $(or $(SEED),1), \
+	$(if $(SAMPLE),$(BIN)/python .ci/mutants.py --sample $(SAMPLE) --seed $(or $(SEED),1), \
 		$(BIN)/mutmut run $(MUTANTS))
 
 clean:

@@ -10,8 +10,7 @@ depend on the truth, without and with one flagged item that holds a fifth of the
 
 `--sets`: as many labels are drawn uniformly, a tenth of them flagged, and read by amount as
 `monitor.evaluate` does with `amount`. A line for each spread has the coverage of precision and
-recall and the half-widths; the last two have the coverage over all spreads by the share of the
-largest item in the amount of the flagged (precision) and of the positives (recall), and samples.
+recall and the half-widths.
 """
 
 import numpy as np
@@ -29,7 +28,6 @@ SHARE, CELLS = 0.02, (8, 16)
 POINTS = 2**9
 LARGE = 2_000_000  # items by which the process is known
 SET_SHARE, SET_LOG_ODDS = 0.1, (1.4, -3.5)  # flagged of a set; of a positive, flagged and passed
-LARGEST = (0.2, 0.4, 0.6, 0.8)  # shares that part the samples
 
 
 class Process:
@@ -184,23 +182,12 @@ def set_ends(flagged: Flags, positive: Flags, amount: Values) -> Values:
 
 
 def print_sets(replicates: int, labels: int, spreads: tuple[float, ...], slope: float) -> None:
-    """Print coverage and half-widths by spread, then coverage by the largest item's share."""
+    """Print coverage and half-widths by spread."""
     print("log amount's sd    covered      half-widths")
-    held, samples = np.zeros((2, 2, len(LARGEST) + 1))
     for spread in spreads:
-        rng, true, of_spread = np.random.default_rng(1), set_truth(spread, slope), np.zeros((2, 2))
+        rng, true, found = np.random.default_rng(1), set_truth(spread, slope), np.zeros((2, 2))
         for _ in range(replicates):
-            flagged, positive, amount = drawn_set(labels, spread, slope, rng)
-            low, high = set_ends(flagged, positive, amount)
-            inside = (low <= true) & (true <= high)
-            of_spread += [inside, (high - low) / 2]
-            for i, of in enumerate((flagged, positive)):
-                share = np.searchsorted(LARGEST, amount[of].max() / amount[of].sum())
-                held[i, share] += inside[i]
-                samples[i, share] += 1
-        covered, half = of_spread / replicates
+            low, high = set_ends(*drawn_set(labels, spread, slope, rng))
+            found += [(low <= true) & (true <= high), (high - low) / 2]
+        covered, half = found / replicates
         print(f"{spread:<19}{covered[0]:.3f} {covered[1]:.3f}  {half[0]:.3f} {half[1]:.3f}")
-    print("largest share up to     " + "  ".join(f"{each:10.1f}" for each in (*LARGEST, 1)))
-    for name, *columns in zip(METRICS, held, samples, strict=True):
-        cells = (f"{yes / max(n, 1):.3f} {n:4.0f}" for yes, n in zip(*columns, strict=True))
-        print(f"{name:24}" + "  ".join(f"{cell:>10}" for cell in cells))

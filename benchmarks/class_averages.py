@@ -1,8 +1,7 @@
 """Macro and micro averages over classes: coverage, with and without regard to shared items.
 
 The intervals were not chosen on these settings.
-`bias` is in half-widths, `missed found` the mean number of missed items among a class's labels,
-`answers` the share of all labels that has to be asked for, since one answer counts in all samples.
+`bias` is in half-widths, `missed found` the mean number of missed items among a class's labels.
 """
 
 import math
@@ -83,7 +82,6 @@ class Tally:
     ours: list[Values] = field(default_factory=list)
     points: list[Values] = field(default_factory=list)
     missed: list[float] = field(default_factory=list)
-    answers: list[float] = field(default_factory=list)
 
 
 def window(cell: Cell, rng: np.random.Generator) -> tuple[Whole, Whole]:
@@ -170,7 +168,6 @@ def run(cell: Cell, replicates: int, seed: int, draws: int = 2**10) -> Tally:
         tally.missed.append(
             float(np.mean([(c.sample.positive & ~c.sample.is_flagged).sum() for c in classes]))
         )
-        tally.answers.append(ours.items / ours.labels)
     return tally
 
 
@@ -180,7 +177,7 @@ def say(cell: Cell, tally: Tally) -> None:
     bias = np.array(tally.points).mean(axis=0) - truth.mean(axis=0)
     print(
         f"{cell.name}: {cell.flagged} + {cell.passed} labels a class, missed found "
-        f"{np.mean(tally.missed):.1f}, answers {np.mean(tally.answers):.2f}"
+        f"{np.mean(tally.missed):.1f}"
     )
     for place, name in enumerate(NAMES):
         below, above = _missed(truth[:, place], ours[:, place])

@@ -22,7 +22,6 @@ from benchmarks.other_methods import OTHERS
 from monitor.stats.core.metrics import metric
 
 MAIN = ("precision", "recall")
-MORE = ("f1", "specificity", "npv", "prevalence", "accuracy", "mcc")
 GROUPS = ((10.0, math.inf), (3.0, 10.0), (0.0, 3.0))
 FLOOR = (0.93, 0.91, 0.88)
 ENOUGH, GOAL = 5.0, 0.1
@@ -79,9 +78,7 @@ def main(
     print(f"{len(results)} settings, {sum(r.rounds for r in results)} rounds")
     say_groups(results)
     say_targets(results)
-    if by == "cells":
-        say_more(results)
-    else:
+    if by == "bands":
         say_others(results)
 
 
@@ -127,13 +124,12 @@ def run_cells(design: CellRounds, replicates: int, seed: int) -> Result:
     rng = np.random.default_rng(seed)
     each = max(2, replicates // PLANS)
     answers = [design.answers(plan, each, rng) for plan in range(PLANS)]
-    names = (*MAIN, *MORE)
-    parts = [judged(design, names, plan, found) for plan, found in enumerate(answers)]
+    parts = [judged(design, MAIN, plan, found) for plan, found in enumerate(answers)]
     below, above, low, high, point = (
         np.concatenate([getattr(part, of) for part in parts], axis=1)
         for of in ("below", "above", "low", "high", "point")
     )
-    truths = np.array([[float(metric(name)(design.truth))] for name in names])
+    truths = np.array([[float(metric(name)(design.truth))] for name in MAIN])
     some = CAUTIONED // PLANS + 1
     how: dict[str, Any] = {"estimand": design.estimand, "cells": True}
     said = [
@@ -210,17 +206,6 @@ def say_cautions(name: str, index: int, results: Sequence[Result]) -> None:
     )
 
 
-def say_more(results: Sequence[Result]) -> None:
-    """Print coverage of the other metrics where both predicted classes expect enough."""
-    least = GROUPS[0][0]
-    counted = [r for r in results if min(r.rarer) >= least]
-    print(f"other metrics, {len(counted)} settings with {least:g} or more expected for both")
-    for index, name in enumerate(MORE, start=len(MAIN)):
-        group = [r for r in counted if r.half[index] > 0]
-        if group:
-            print(f"{name:<12} {_line(group, index)}")
-
-
 def say_others(results: Sequence[Result]) -> None:
     """Print other methods beside ours, each on the settings that it suits."""
     print("\nOther methods on the same rounds")
@@ -254,8 +239,8 @@ def _line(group: Sequence[Result], index: int) -> str:
         float(np.mean([getattr(r, of)[index] for r in group])) for of in ("below", "above", "half")
     )
     off = np.abs([r.bias[index] / r.half[index] for r in group])
-    said = f"      {np.mean([r.cautioned[index] for r in group]):.2f}" if index < len(MAIN) else ""
+    said = np.mean([r.cautioned[index] for r in group])
     return (
         f"{len(group):5d}     {covered.mean():.4f}  {below:.4f}/{above:.4f}  {covered.min():.3f}"
-        f"   {within:.2f}   {half:.4f}        {off.mean():.3f} {off.max():.3f}{said}"
+        f"   {within:.2f}   {half:.4f}        {off.mean():.3f} {off.max():.3f}      {said:.2f}"
     )

@@ -4,7 +4,7 @@ Each window of `items`, of which `flagged` are flagged on average, is drawn from
 score cells a judge's verdict cuts (TPR and FPR; none without one). Scores order a class well, but
 as `weak score`, or as one that explains all. Precision is .85 and recall .75.
 `window` is the round alone about its own items, `rate` about the process, `pooled` the last of six
-rounds about the process. `--bands` has 3 and 5 bands in place of cells, of 10 labels or more.
+rounds about the process.
 
 `--alarms`: false alarms a year with both limits exactly at the process's values, where 1 is
 promised, and with limits on the judge at its own; then the share of drops of precision by 8 points
@@ -55,7 +55,7 @@ from monitor.stats.history.running_mean import TUNED_FOR, running_interval
 
 METRICS = ("precision", "recall")
 PRECISION, RECALL, DROP = 0.85, 0.75, 0.08
-CELLS, BANDS, LEAST = (8, 16), (3, 5), 10
+CELLS = (8, 16)
 QUIET, YEAR, WITHIN = 4, 52, (4, 12)
 POINTS = 2**9
 ROUNDS = 6
@@ -105,17 +105,14 @@ class Process:
     verdict: tuple[Verdict | None, ...]
     cell: Whole
     expected: Values
-    bands: bool
     kept: tuple[float, float] | None = None
 
     @classmethod
-    def of(
-        cls, setting: str, judge: str, precision: float = PRECISION, *, bands: bool = False
-    ) -> "Process":
+    def of(cls, setting: str, judge: str, precision: float = PRECISION) -> "Process":
         """Make score cells of either class, each cut by a verdict where there is a judge."""
         items, flagged, labels = map(int, setting.split())
         verdicts = 1 if JUDGES[judge] is None else 2
-        parts = BANDS if bands else affordable_bands(*CELLS, labels // verdicts, LABELS_PER_CELL)
+        parts = affordable_bands(*CELLS, labels // verdicts, LABELS_PER_CELL)
         missed = precision * flagged * (1 / RECALL - 1) / (items - flagged)
         spread = SPREADS.get(judge, 1.0)
         classes = zip((flagged, items - flagged), (precision, missed), parts, strict=True)
@@ -139,9 +136,7 @@ class Process:
         size = np.rint(share * items).clip(1)
         inside = np.clip(rate, 1e-9, 1 - 1e-9)
         expected = expected_sizes(size, is_flagged, inside, labels=labels, share=0.25)
-        if bands:
-            expected = np.minimum(np.maximum(expected, LEAST), size)
-        return cls(setting, items, share, rate, is_flagged, tuple(verdict), cell, expected, bands)
+        return cls(setting, items, share, rate, is_flagged, tuple(verdict), cell, expected)
 
     @property
     def truth(self) -> Values:
@@ -151,7 +146,7 @@ class Process:
     @property
     def score_cell(self) -> Whole | None:
         """Score cell that verdicts cut each stratum from, where they cut cells."""
-        return self.cell if self.verdict[0] is not None and not self.bands else None
+        return self.cell if self.verdict[0] is not None else None
 
     @property
     def of_judge(self) -> dict[str, float]:
@@ -241,7 +236,6 @@ def main(
     alarms: bool = False,
     at_once: bool = False,
     changed: bool = False,
-    bands: bool = False,
     kept: tuple[str, ...] = (),
 ) -> None:
     """Print a line for each setting and judge; ``replicates`` are rounds, or half years."""
@@ -257,7 +251,7 @@ def main(
     print(f"{'items flagged labels, judge':38}{heads}")
     for setting in settings:
         for judge in judges:
-            process = Process.of(setting, judge, precision, bands=bands)
+            process = Process.of(setting, judge, precision)
             for shares in kept or (None,):
                 log = process if shares is None else replace(process, kept=_pair(shares))
                 name = ", ".join((setting, judge, *([] if shares is None else [f"kept {shares}"])))
@@ -308,7 +302,7 @@ def at_once_line(process: Process, paths: int) -> str:
         points, errors, truth, outside = [], [], [], np.zeros((2, 2), dtype=np.bool_)
         for t in range(1, AT_ONCE + 1):
             counts, own, _ = process.drawn(rng)
-            drawn = matrix_draws(counts, seed=t, points=POINTS, cells=not process.bands)
+            drawn = matrix_draws(counts, seed=t, points=POINTS, cells=True)
             low, high = ends(drawn.of("window"))
             scaled = weighted_matrix(counts)
             points.append([float(metric(name)(scaled)) for name in METRICS])
@@ -330,17 +324,15 @@ def at_once_line(process: Process, paths: int) -> str:
 def coverage(process: Process, replicates: int, seed: int = 1) -> tuple[Values, Values]:
     """Cover the window's own metrics, the process's, and the process's pooled, ``(3, 2)``."""
     rng, held, half = np.random.default_rng(seed), np.zeros((3, 2)), np.zeros(2)
-    cells = process.cell if process.verdict[0] is not None else np.arange(len(process.cell))
-    cells_to_pool = None if process.bands else cells
     for _ in range(replicates):
         rounds = [process.drawn(rng) for _ in range(ROUNDS)]
         counts, own, _ = rounds[-1]
         played = [each.counts for each in rounds]
-        alone = matrix_draws(counts, seed=1, points=POINTS, cells=not process.bands)
+        alone = matrix_draws(counts, seed=1, points=POINTS, cells=True)
         ways: Sequence[tuple[Matrix, Values]] = (
             (with_size_noise(alone.of("window"), counts, seed=1), own),
             (with_size_noise(alone.of("rate"), counts, seed=1), process.truth),
-            (pooled_matrix(played, cells_to_pool), process.truth),
+            (pooled_matrix(played, process.cell), process.truth),
         )
         for i, (matrix, truth) in enumerate(ways):
             low, high = ends(matrix)
@@ -349,11 +341,8 @@ def coverage(process: Process, replicates: int, seed: int = 1) -> tuple[Values, 
     return held / replicates, half / replicates
 
 
-def pooled_matrix(rounds: Sequence[Counts], cells: Whole | None) -> Matrix:
-    """Draw the matrix of the last of some rounds, as the monitor pools them.
-
-    ``cells`` are the score cells of the strata; None if strata are bands.
-    """
+def pooled_matrix(rounds: Sequence[Counts], cells: Whole) -> Matrix:
+    """Draw the matrix of the last of some rounds, as the monitor pools them by score cell."""
     nothing, settings = np.zeros_like(rounds[0].size), Pooling()
     counted = [Completed(each, nothing) for each in rounds]
     [state] = history_states(counted, None, settings, cells=cells, since=len(rounds) - 1)

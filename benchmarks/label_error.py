@@ -1,10 +1,9 @@
 """Coverage of the truth when labels err, with and without correction.
 
 Labels are right on positive items with probability `sens` and on negative ones with `spec`; an
-audit looked at so many of each. In the last rows passed items are easy (specificity .999), and the
-audit is of all items alike (`!`) or half of it of each predicted class (`c`). `as given` takes
-labels for the truth, `ours` is `monitor.stats.labels`; `none` counts the rounds in which ours says
-that labels and audit contradict each other.
+audit looked at so many of each. `as given` takes labels for the truth, `ours` is
+`monitor.stats.labels`; `none` counts the rounds in which ours says that labels and audit contradict
+each other.
 """
 
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from benchmarks.harness import Flags, Values, Whole
 from monitor.stats.core.counts import Counts
 from monitor.stats.core.metrics import Matrix, metric
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
-from monitor.stats.labels.audit import ClassAudits, LabelAudit
+from monitor.stats.labels.audit import LabelAudit
 from monitor.stats.labels.label_error import corrected_estimates
 
 METRICS = ("precision", "recall")
@@ -80,39 +79,23 @@ def ends_of(rows: list[MetricEstimate]) -> dict[str, tuple[float, float]]:
     return {name: (each.low, each.high) for name, each in given.items() if each is not None}
 
 
-def row_of(
-    design: Design,
-    sens: float,
-    spec: float,
-    size: tuple[int, int],
-    replicates: int,
-    *,
-    easy: float | None = None,
-    by_class: bool = False,
-) -> str:
+def row_of(design: Design, sens: float, spec: float, size: tuple[int, int], replicates: int) -> str:
     """Coverage and width of each way, as a line of the table."""
     rng = np.random.default_rng(5)
     ways = ("as given", "ours")
     hits: dict[tuple[str, str], list[bool]] = {(w, m): [] for w in ways for m in METRICS}
     widths: dict[tuple[str, str], list[float]] = {key: [] for key in hits}
     none = 0
-    specific = np.where(design.is_flagged, spec, spec if easy is None else easy)
-    seen = design.rate * sens + (1 - design.rate) * (1 - specific)
-    share = design.size * (1 - design.rate) / (design.size * (1 - design.rate)).sum()
-    audited = min(1.0, float(share @ specific))
+    seen = design.rate * sens + (1 - design.rate) * (1 - spec)
     truths = {m: design.value(m, design.size * design.rate, design.size) for m in METRICS}
     for replicate in range(replicates):
         positive = rng.binomial(design.labels, seen)
-        audit = audit_of(sens, audited, size, rng)
-        half = size[0] // 2, size[1] // 2
-        audits = ClassAudits(
-            flagged=audit_of(sens, spec, half, rng), passed=audit_of(sens, easy or spec, half, rng)
-        )
+        audit = audit_of(sens, spec, size, rng)
         counts = design.counts(design.size, design.labels, positive)
         how: dict[str, Any] = {"metrics": METRICS, "estimands": ("rate",), "seed": replicate}
         found = {
             "as given": ends_of(estimates(counts, points=POINTS, **how)),
-            "ours": ends_of(corrected_estimates(counts, audits if by_class else audit, **how)),
+            "ours": ends_of(corrected_estimates(counts, audit, **how)),
         }
         none += not found["ours"]
         for (way, name), covered in hits.items():
@@ -137,7 +120,3 @@ def main(replicates: int = 600) -> None:
         for sens, spec, size in QUALITIES:
             row = row_of(design, sens, spec, size, replicates)
             print(f"{design.name}  {sens:5.2f} {spec:6.3f} {size[0]:4} {size[1]:5}  {row}")
-        for spec, mark in ((0.95, "!"), (0.95, "c"), (0.90, "!"), (0.90, "c")):
-            by_class, size = mark == "c", QUALITIES[0][2]
-            row = row_of(design, 0.95, spec, size, replicates, easy=0.999, by_class=by_class)
-            print(f"{design.name}  {0.95:5.2f} {spec:5.2f}{mark} {size[0]:4} {size[1]:5}  {row}")

@@ -6,7 +6,7 @@ the limits.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
@@ -14,19 +14,12 @@ import numpy as np
 
 from benchmarks.drift import level
 from benchmarks.harness import Flags, Values, Whole
-from monitor.domain.report import MISSING_MAX
-from monitor.domain.settings import Pooling
-from monitor.rounds.estimation.history import HistoryState, history_states
-from monitor.rounds.estimation.tally import Completed
-from monitor.stats.core.counts import Counts
-from monitor.stats.core.draws import JointPosterior
 from monitor.stats.detection.alternatives import DECAY
 from monitor.stats.detection.e_detector import log_e_factor, log_mixed, log_threshold, update
 from monitor.stats.detection.half_space import Limit, half_space
 from monitor.stats.detection.scenario import Scenario
 from monitor.stats.estimation.missing import completions, worst_case
 from monitor.stats.estimation.posterior import MetricEstimate, estimates
-from monitor.stats.history.robust_mixture import with_robust_weight
 
 SIZE = np.array([160, 160, 160, 3520, 1100, 500, 250, 150])
 FLAGGED = np.arange(8) < 3
@@ -45,19 +38,6 @@ class Missing(NamedTuple):
 
     positive: Values
     negative: Values
-
-
-@dataclass(frozen=True, eq=False)
-class Round:
-    """A round as the product counts it."""
-
-    counts: Counts
-    missing: Whole
-
-    @property
-    def is_partial(self) -> bool:
-        """Whether it lacks too many answers."""
-        return bool(self.missing.sum() > MISSING_MAX * LABELED.sum())
 
 
 def missing_at(share: float, kind: str) -> Missing:
@@ -100,91 +80,33 @@ def main(paths: int = 150, rounds: int = 30) -> None:
 def _coverage(kind: str, share: float, number: int) -> str:
     missing, rng = missing_at(share, kind), np.random.default_rng(28)
     truth = np.array([level(QUIET_TIME, metric) for metric in METRICS])
-    held: dict[str, list[Values]] = {
-        name: [] for name in ("plain", "bounds", "pooled", "pooled bounds", "left out")
-    }
-    width: dict[str, list[Values]] = {name: [] for name in held}
-    partial = []
+    held, width = np.zeros((2, 2, 2))  # way, metric
     for _ in range(number):
         _, up, labeled = drawn(RATES, missing, (WEEKS,), rng)
-        history = [_round(u, n) for u, n in zip(up, labeled, strict=True)]
-        for one in history:
+        for positive, answered in zip(up, labeled, strict=True):
+            counts = QUIET_TIME.counted(positive)
+            counts = replace(counts, labeled=answered)
             own, *corners = (
-                estimates(counts, metrics=METRICS, estimands=("rate",), points=POINTS)
-                for counts in (one.counts, *completions(one.counts, one.missing))
+                estimates(each, metrics=METRICS, estimands=("rate",), points=POINTS)
+                for each in (counts, *completions(counts, LABELED - answered))
             )
-            _note(held, width, "plain", _ends([own]), truth)
-            _note(held, width, "bounds", _ends([own, *corners]), truth)
-        partial += [one.is_partial for one in history]
-        kept = [one for one in history[:-1] if not one.is_partial] + history[-1:]
-        _note(held, width, "pooled", _ends(_pooled(history, bounded=False)), truth)
-        _note(held, width, "pooled bounds", _ends(_pooled(history, bounded=True)), truth)
-        _note(held, width, "left out", _ends(_pooled(kept, bounded=True)), truth)
-    parts = [
-        f"{name} {' / '.join(f'{x:.2f}' for x in np.mean(held[name], axis=0))}"
-        f" ({np.mean(width[name], axis=0)[1]:.2f})"
-        for name in held
-    ]
-    return "; ".join([*parts, f"partial {np.mean(partial):.2f} of rounds"])
-
-
-def _round(up: Whole, labeled: Whole) -> Round:
-    counts = Counts.of_arrays(size=SIZE, labeled=labeled, positive=up, is_flagged=FLAGGED)
-    return Round(counts, LABELED - labeled)
+            for i, cases in enumerate(([own], [own, *corners])):
+                low, high = _ends(cases).T
+                held[i] += (low <= truth) & (truth <= high)
+                width[i] += high - low
+    texts = (
+        f"{name} {p:.2f} / {r:.2f} ({of_recall:.2f})"
+        for name, (p, r), (_, of_recall) in zip(
+            ("plain", "bounds"), held / number / WEEKS, width / number / WEEKS, strict=True
+        )
+    )
+    return "; ".join(texts)
 
 
 def _ends(cases: Sequence[Sequence[MetricEstimate]]) -> Values:
     plain, *corners = cases
     found = worst_case(plain, corners)
     return np.array([(0.0, 1.0) if each is None else (each.low, each.high) for each in found])
-
-
-def _note(
-    held: dict[str, list[Values]],
-    width: dict[str, list[Values]],
-    name: str,
-    ends: Values,
-    truth: Values,
-) -> None:
-    held[name].append(((ends[:, 0] <= truth) & (truth <= ends[:, 1])).astype(np.float64))
-    width[name].append(ends[:, 1] - ends[:, 0])
-
-
-def _pooled(history: Sequence[Round], *, bounded: bool) -> list[list[MetricEstimate]]:
-    """Estimates of the last round with earlier ones, then those of its corners."""
-    known = history_states(history, None, Pooling())[-1]
-    posteriors = [_robust(known)]
-    if bounded and any(one.missing.any() for one in history):
-        ways = [
-            _robust(
-                history_states([Completed.of(r, positive=yes) for r in history], None, Pooling())[
-                    -1
-                ]
-            )
-            for yes in (False, True)
-        ]
-        posteriors += [JointPosterior(a.flagged, b.passed) for a in ways for b in ways]
-    return [
-        estimates(
-            known.now.window,
-            metrics=METRICS,
-            estimands=("rate",),
-            posterior=posterior,
-            basis="pooled",
-            points=POINTS,
-        )
-        for posterior in posteriors
-    ]
-
-
-def _robust(state: HistoryState) -> JointPosterior:
-    parts = (
-        mixture
-        if mixture.weight.size == 1
-        else with_robust_weight(mixture, *state.now.of_class(flagged=flagged))
-        for mixture, flagged in ((state.after.flagged, True), (state.after.passed, False))
-    )
-    return JointPosterior(*parts)
 
 
 def _alarms(kind: str, share: float, paths: int) -> str:

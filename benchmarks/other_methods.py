@@ -1,15 +1,14 @@
 """Intervals of other methods for many simulated rounds at once, to set beside the monitor's.
 
 Ends have the shape ``(2, rounds)``, NaN where a method has no value. Shang et al. (AISTATS
-2023) Eq. 3, 4 and 5 need one stratum per class. The survey ratio is that of samplics, R's survey
-and SAS (`tests/stats/test_independent.py`); binomial intervals are those of statsmodels.
+2023) Eq. 4 and 5 need one stratum per class. The survey ratio is that of samplics, R's survey
+and SAS (`tests/stats/test_independent.py`).
 """
 
 from collections.abc import Callable
 
 import numpy as np
 from scipy import special, stats
-from statsmodels.stats.proportion import proportion_confint
 
 from benchmarks.fast_rounds import Design
 from benchmarks.harness import Flags, Values, Whole
@@ -22,16 +21,6 @@ Z = float(special.ndtri(0.975))
 
 def _one_stratum_each(design: Design) -> bool:
     return len(design.size) == 2 and design.rate is not None
-
-
-def _binomial(kind: str) -> Method:
-    def ends(design: Design, positive: Whole) -> Values | None:
-        if design.flagged > 1 or design.rate is None:
-            return None
-        low, high = proportion_confint(positive[:, 0], design.labeled[0], method=kind)
-        return np.array([low, high])
-
-    return ends
 
 
 def _rates(design: Design, positive: Whole) -> tuple[Values, Values]:
@@ -98,11 +87,6 @@ def _survey(of_recall: bool) -> Method:
 
 
 OTHERS: dict[str, tuple[int, Method]] = {
-    "Wald, Shang Eq. 3": (0, _binomial("normal")),
-    "Wilson": (0, _binomial("wilson")),
-    "Agresti-Coull": (0, _binomial("agresti_coull")),
-    "Jeffreys": (0, _binomial("jeffreys")),
-    "Clopper-Pearson": (0, _binomial("beta")),
     "survey ratio": (0, _survey(of_recall=False)),
     "log ratio, Shang Eq. 4": (1, log_ratio),
     "delta, Shang Eq. 5": (1, delta),

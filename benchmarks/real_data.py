@@ -51,19 +51,6 @@ class Strata:
 
 
 @dataclass(frozen=True)
-class Found:
-    """What many rounds of a window gave: one entry for precision and one for recall."""
-
-    below: Values
-    above: Values
-    width: Values
-    rarer: tuple[float, float]
-    labels: int
-    silent: int
-    """Intervals that the monitor does not give, as the metric may have no value."""
-
-
-@dataclass(frozen=True)
 class Row:
     """One window at one budget and for one metric."""
 
@@ -76,7 +63,6 @@ class Row:
     width: float
     labels: int
     random: int
-    error: float
 
     @property
     def covered(self) -> float:
@@ -111,19 +97,6 @@ def cut(window: Window, budget: int) -> Strata:
         for of, count in zip((window.is_flagged, ~window.is_flagged), counts, strict=True)
     )
     return Strata(size, np.rint(size * rate).astype(np.int64), mean_score, is_flagged)
-
-
-def played(strata: Strata, budget: int, seeds: int) -> Found:
-    """Draw and estimate rounds."""
-    labeled, design, found = first_rounds(strata, budget, seeds, np.random.default_rng(budget))
-    return Found(
-        below=np.nanmean(found.below, axis=1),
-        above=np.nanmean(found.above, axis=1),
-        width=np.nanmean(found.high - found.low, axis=1),
-        rarer=design.rarer,
-        labels=round(float(labeled.sum(axis=1).mean())),
-        silent=int(np.isnan(found.low).sum()),
-    )
 
 
 def first_rounds(
@@ -175,31 +148,30 @@ def estimated(design: CellRounds, positive: Whole) -> Judged:
     return Judged(*(np.concatenate([getattr(f, n) for f in found], axis=1) for n in fields))
 
 
-def rows_of(window: Window, found: Found, seeds: int) -> list[Row]:
-    """Say of each metric what its rounds gave."""
+def rows_of(window: Window, budget: int, seeds: int) -> list[Row]:
+    """Draw and estimate rounds; a row for each metric."""
+    rng = np.random.default_rng(budget)
+    labeled, design, found = first_rounds(cut(window, budget), budget, seeds, rng)
+    if silent := int(np.isnan(found.low).sum()):
+        print(f"{window.name}: no interval {silent} times")
     up, true = window.is_flagged, window.is_positive
-    size = [int(up.sum()), int((~up).sum())]
-    rate = np.array([true[up].mean(), true[~up].mean()])
-    true_rates = PriorRates.of_rates(np.clip(rate, 1e-9, 1 - 1e-9))
+    rate = np.clip([true[up].mean(), true[~up].mean()], 1e-9, 1 - 1e-9)
+    whole = Prospect.of([up.sum(), (~up).sum()], [True, False], PriorRates.of_rates(rate))
     rows = []
-    for index, (word, of) in enumerate(zip(METRICS, (up, true), strict=True)):
-        width = float(found.width[index])
+    for index, (name, of) in enumerate(zip(METRICS, (up, true), strict=True)):
+        width = float(np.nanmean(found.high[index] - found.low[index]))
+        needed = random_sampling_labels(whole, {name: width / 2}) if width > 0 else len(up)
         rows.append(
             Row(
                 name=window.name,
-                metric=word,
+                metric=name,
                 truth=float((up & true).sum() / of.sum()),
-                rarer=found.rarer[index],
-                below=float(found.below[index]),
-                above=float(found.above[index]),
+                rarer=design.rarer[index],
+                below=float(np.nanmean(found.below[index])),
+                above=float(np.nanmean(found.above[index])),
                 width=width,
-                labels=found.labels,
-                random=random_sampling_labels(
-                    Prospect.of(size, [True, False], true_rates), {word: width / 2}
-                )
-                if width > 0
-                else len(window.score),
-                error=math.sqrt(0.95 * 0.05 / seeds),
+                labels=round(float(labeled.sum(axis=1).mean())),
+                random=needed,
             )
         )
     return rows
@@ -220,15 +192,15 @@ def say(rows: Sequence[Row]) -> None:
         )
 
 
-def say_targets(rows: Sequence[Row]) -> None:
+def say_targets(rows: Sequence[Row], seeds: int) -> None:
     """Print what is wanted and whether it is met."""
-    counted = [r for r in rows if r.counts]
-    outside = [r for r in counted if abs(r.covered - 0.95) > 0.02 + 3 * r.error]
+    counted, slack = [r for r in rows if r.counts], 3 * math.sqrt(0.95 * 0.05 / seeds)
+    outside = [r for r in counted if abs(r.covered - 0.95) > 0.02 + slack]
     mean = float(np.mean([r.covered for r in counted]))
     told = (
         "met" if not outside else f"MISSED by {', '.join(f'{r.name} {r.metric}' for r in outside)}"
     )
-    print(f"each of {len(counted)} within .95 +- .02 +- 3 se ({3 * counted[0].error:.3f}): {told}")
+    print(f"each of {len(counted)} within .95 +- .02 +- 3 se ({slack:.3f}): {told}")
     verdict = "met" if 0.94 <= mean <= 0.96 else "MISSED"
     print(f"mean {mean:.4f}, wanted .94 to .96: {verdict}")
     apart = [r.covered for r in rows if not r.counts]
@@ -245,15 +217,10 @@ def main(data: Path, seeds: int = 800) -> None:
     rows: list[Row] = []
     for budget in BUDGETS:
         print(f"\nat most {budget} labels a window, {seeds} draws each")
-        here: list[Row] = []
-        for window in every:
-            found = played(cut(window, budget), budget, seeds)
-            if found.silent:
-                print(f"{window.name}: no interval {found.silent} times")
-            here += rows_of(window, found, seeds)
+        here = [row for window in every for row in rows_of(window, budget, seeds)]
         say([r for r in here if r.counts])
         print("apart: known, or under 10 of the rarer answer are expected")
         say([r for r in here if not r.counts])
         rows += here
     print()
-    say_targets(rows)
+    say_targets(rows, seeds)

@@ -4,9 +4,10 @@ import re
 
 import pytest
 
-from benchmarks.mlflow_pictures import Plot, Story, begin
+from benchmarks.mlflow_pictures import begin
 from tests.pages import page
 from tests.service.pages.browsers import chromium
+from tests.tracking.fleet_story import Plot, Story
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 ARROW = "[data-component-id='mlflow.experiment.metadata_editor.expand_button']"

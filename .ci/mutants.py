@@ -2,9 +2,10 @@
 
 Each subpackage has its share of the sample, and 40 mutants at least. Not among them is what changes
 messages, defaults of parameters, docstrings and decorated functions. Tests run against a mutant
-until one fails; one that takes a minute of CPU fails as well.
+until one fails; one that takes a minute of CPU fails as well. ``make mutants SAMPLE=400`` runs it.
 """
 
+import argparse
 import os
 import random
 import signal
@@ -20,8 +21,7 @@ import libcst
 import numpy as np
 import pytest
 from mutmut.mutation.file_mutation import create_mutations
-
-from benchmarks.harness import Values
+from numpy.typing import NDArray
 
 STATS = Path("monitor/stats")
 LEAST, SECONDS = 40, 60
@@ -191,16 +191,26 @@ def show(chosen: dict[str, tuple[int, list[Mutant]]], survivors: list[Mutant]) -
     print(_line("in all", total, len(ran), len(ran) - len(survivors), in_all, draws))
 
 
-def _line(name: str, total: int, ran: int, killed: int, share: float, draws: Values) -> str:
+def _line(
+    name: str, total: int, ran: int, killed: int, share: float, draws: NDArray[np.float64]
+) -> str:
     low, high = np.quantile(draws, [0.025, 0.975])
     return f"{name:<12}{total:>8}{ran:>6}{killed:>8}{share:>8.3f}  {low:.3f}-{high:.3f}"
 
 
-def main(sample: int = 400, seed: int = 1) -> None:
+def main() -> None:
     """Choose, run and show."""
-    chosen = choose(sample, seed)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sample", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    chosen = choose(options.sample, options.seed)
     run = Run([each for _, ran in chosen.values() for each in ran])
     os.environ["HYPOTHESIS_PROFILE"] = "mutants"
     tests = ["tests/stats", str(STATS), "--confcutdir=tests/stats", "-m", "not simulation"]
     pytest.main(["-q", "-s", "-p", "no:cacheprovider", *tests], plugins=[run])
     show(chosen, run.survivors)
+
+
+if __name__ == "__main__":
+    main()
