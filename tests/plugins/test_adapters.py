@@ -19,7 +19,6 @@ from tests import pages
 from tests.cli.workplace import NOW, Ended, Workplace
 from tests.csv_files import read_rows, write_rows
 
-TOP = Path(__file__).parents[2]
 EXAMPLE = Path(__file__).parent / "jsonl"
 CONFIG = """\
 store: sqlite:///monitor.db
@@ -393,16 +392,6 @@ def test_a_secret_is_not_kept_with_a_round_so_it_is_refused_once_the_config_has_
     assert different == "False"
     assert refusal.startswith("ConfigRefused the labeler of these rounds cannot be used: ")
     assert "token" in refusal
-
-
-def test_a_round_whose_labeler_was_uninstalled_is_refused_by_that_labeler_alone(config, ran):
-    config()
-
-    done = ran(code=of_a_round_with(kind="desk", desk="third"))
-
-    assert done.out.splitlines()[-1].startswith(
-        "ConfigRefused the labeler of these rounds cannot be used: kind: 'desk' is not known; "
-    )
 
 
 HOOK = """

@@ -7,12 +7,10 @@ from datetime import UTC, datetime
 import pytest
 
 from monitor.domain.report import AnswersRow, ProvisionalMetric, ProvisionalRow
-from monitor.presentation.parts.agreement import agreement_sentence
 from monitor.report.figures import timeline_svg
 from monitor.tracking.describe import as_far_as_fits, describe
 from monitor.tracking.values import metrics, tables
 from tests.drawing import looking
-from tests.report.test_html import AGREEMENT
 from tests.tracking.reports import estimates, make_report, segments, strata
 
 TAG_LIMIT = 8000  # characters that MLflow keeps
@@ -77,13 +75,6 @@ def test_segments_make_a_table_for_mlflow_with_all_there_is():
     assert table.columns[:3] == ["segment", "value", "metric"]
     assert table.data[0] == ["country", "CZ", "precision", 8000, 400, 90, *NUMBERS]
     assert table.data[3][-1] == "no label says the recall"
-
-
-def test_agreement_is_a_sentence_with_its_intervals():
-    assert agreement_sentence(AGREEMENT) == (
-        "2 people, 60 items with two answers, 4 of them contradicting; two people would differ on "
-        "5.0 % [5.0, 5.0] of the window; kappa 0.80 [0.80, 0.80]; alpha 0.80 [0.80, 0.80]"
-    )
 
 
 def test_corrected_estimates_have_a_column_of_their_own():

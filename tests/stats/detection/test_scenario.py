@@ -55,7 +55,7 @@ def test_a_plan_foretells_drops_of_recall_by_misses_in_both_places_where_there_a
 
     limits = [*LIMITS, Limit("precision", 0.75, "at_least")]
 
-    recall, precision = alert_power(prospect, BANDED.labeled, limits, paths=100)
+    recall, precision = alert_power(prospect, BANDED.labeled, limits, paths=40)
 
     assert list(recall.smallest_drops) == ["in_proportion", "in_lowest_band"]
     assert recall.smallest_drop == recall.smallest_drops["in_proportion"]
