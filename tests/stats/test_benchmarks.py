@@ -6,7 +6,6 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from benchmarks import ppi
 from benchmarks.cell_rounds import cut_into_cells, judged
 from benchmarks.coverage_grid import (
     NAMED,
@@ -77,26 +76,6 @@ def test_a_benchmark_of_a_tiny_size_says_what_it_found(
     module.main(**asked)
 
     assert re.search(words, capsys.readouterr().out)
-
-
-def test_the_ppi_mean_of_strata_is_that_of_their_items():
-    size, proxy = np.array([300, 500, 200]), np.array([0.0, 1.0, 0.3])
-    labeled, positive = np.array([20, 40, 15]), np.array([3, 31, 5])
-    truth = np.concatenate(
-        [[1] * y + [0] * (n - y) for n, y in zip(labeled, positive, strict=True)]
-    )
-    known, others = np.repeat(proxy, labeled), np.repeat(proxy, size - labeled)
-    covariance = np.cov(truth, known, ddof=0)[0, 1]
-    power = covariance / np.var(np.concatenate([known, others])) / (1 + len(known) / len(others))
-    difference = truth - power * known
-
-    mean, variance = ppi.ppi_mean((size - labeled)[None], labeled[None], positive[None], proxy)
-
-    assert mean == pytest.approx([power * others.mean() + difference.mean()])
-    assert variance == pytest.approx(
-        [difference.var(ddof=1) / len(known) + power**2 * others.var(ddof=1) / len(others)],
-        rel=1e-3,
-    )
 
 
 @pytest.mark.parametrize("setting", [NAMED[12], NAMED[18], *grid(6)])

@@ -145,22 +145,6 @@ def test_an_answer_that_was_never_seen_may_not_exist(answer):
     assert found.caution is not None
 
 
-def test_a_cell_whose_items_all_stayed_without_an_answer_is_like_its_neighbours():
-    counts = a_round()
-    declined = counts.labeled.copy()
-    declined[24] = 0
-    lacking = changed(counts, labeled=declined, positive=np.where(declined > 0, counts.positive, 0))
-
-    found = known(of_cells(lacking, "recall"))
-
-    full = of_cells(counts, "recall")
-    assert found.low < full.point < found.high
-    missing = np.where(np.arange(len(SIZE)) == 24, TEN, 0)
-    bounds = known(missing_bounds(lacking, missing, "recall", cells=True))
-    assert bounds.low < found.low
-    assert bounds.high >= found.high
-
-
 def test_a_cell_without_items_changes_nothing():
     counts = a_round()
     emptier = changed(counts, **{of: np.insert(a, 30, 0) for of, a in columns_of(counts).items()})
