@@ -118,6 +118,6 @@ def test_values_that_probably_are_no_verdict_of_no_need_a_look(bare):
     status = bare.run("status")
 
     assert any("'Yes' (" in line and "counts as no verdict" in line for line in listed)
-    assert any("'I am sorry' (" in line and "are no verdict" in line for line in listed)
+    assert any("'I am sorry' (" in line and "are not verdicts" in line for line in listed)
     assert any("'I am sorry' (" in line and "which count as no;" in line for line in unlisted)
     assert "'Yes' (" in status.line("and so counts as no;")

@@ -131,7 +131,7 @@ def test_check_says_which_limits_are_broken_now_and_which_drops_the_labels_can_f
 @pytest.mark.parametrize(
     ("asked", "code", "sentence"),
     [
-        (["--drop", "precision=-10", *NUMBERS], 2, "ten points less are precision=-0.10"),
+        (["--drop", "precision=-10", *NUMBERS], 2, "write precision=-0.10 for ten points"),
         (["--drop", "mcc=-0.1", *NUMBERS], 2, "'mcc' cannot be simulated; use one of precision"),
         (["--drop", "recall=-0.9", *NUMBERS], 65, "recall cannot fall by 0.9 from 0.67"),
         (["--prevalence", "0", *NUMBERS], 2, "write x2 for twice as common"),
