@@ -68,17 +68,6 @@ def test_init_writes_paths_as_the_folder_of_the_config_sees_them(bare):
 
 
 @pytest.mark.usefixtures("uncosted")
-def test_init_names_the_values_of_the_other_class_too(bare):
-    bare.predictions(verdict="['spam', 'ham', 'news: daily'][1 + i % 3]")
-
-    wrote = bare.run("init", "predictions.parquet", "--predicted", "verdict", "--positive", "spam")
-
-    assert wrote.code == 0
-    source = only_source("config.yaml")
-    assert (source.positive, source.negative) == ("spam", ("ham", "news: daily"))
-
-
-@pytest.mark.usefixtures("uncosted")
 def test_the_command_that_init_asks_with_can_be_copied(bare):
     bare.predictions("mails of may.csv", score="['spam', 'ham'][1 + (i % 10 > 0)::int]")
 

@@ -100,18 +100,6 @@ def test_closed_rounds_are_what_it_goes_by(filled):
     assert limit["now"] == pytest.approx(recall["point"], abs=0.001)
 
 
-def test_a_reference_stands_in_for_rounds_and_the_window_gives_the_size(limited):
-    text = (limited.folder / "config.yaml").read_text()
-    limited.write("config.yaml", f"{text}    reference: {{tp: 80, fp: 20, fn: 40, tn: 860}}\n")
-
-    done = limited.run("simulate", "--drop", "precision=-0.3", "--paths", "100")
-
-    assert done.lines[0] == (
-        "mail: 200 labels a round in 1 + 1 strata, going by the labeled reference"
-    )
-    assert "precision at least 0.76  0.797  kept   0.497  broken" in done.lines
-
-
 def test_check_says_which_limits_are_broken_now_and_which_drops_the_labels_can_find(filled):
     text = (filled.folder / "config.yaml").read_text().replace("max_labels: 40", "max_labels: 400")
 

@@ -222,60 +222,41 @@ def test_a_question_comes_with_one_command_that_answers_it(columns, values, answ
     assert f"\n  pr-monitor init p.csv {answer}\nThe columns are" in str(caught.value)
 
 
+DAYS = [f"{day}.03.2026 06:00" for day in range(1, 31)]
+COMMAS = [f"0,{i}" for i in range(ROWS)]
+LOCAL = ").project('''* replace (strptime({0}, '%d.%m.%Y %H:%M') as {0})''')"
+SCORE, META = ("score", "VARCHAR"), ("meta", "STRUCT(at TIMESTAMP, score DOUBLE)")
+
+
 @pytest.mark.parametrize(
     ("columns", "values", "made"),
     [
+        ([CALLS[1], SCORE], {"score": COMMAS}, ", decimal=',')"),
+        ([CALLS[1], SCORE], {"score": ["7e-05", "1", *COMMAS[2:]]}, ", decimal=',')"),
+        ([CALLS[2]], {}, ").project('*, now() as scored_at')"),
+        ([("ts", "VARCHAR"), CALLS[2]], {"ts": DAYS}, LOCAL.format("ts")),
+        ([("received", "VARCHAR"), CALLS[2]], {"received": DAYS}, LOCAL.format("received")),
         (
-            [*CALLS[:2], ("score", "VARCHAR")],
-            {"score": [f"0,{i}" for i in range(ROWS)]},
-            "duckdb.read_csv('p.csv', decimal=',')",
-        ),
-        (
-            [*CALLS[:2], ("score", "VARCHAR")],
-            {"score": ["7e-05", "1", *(f"0,{i}" for i in range(2, ROWS))]},
-            "duckdb.read_csv('p.csv', decimal=',')",
-        ),
-        (
-            [CALLS[0], CALLS[2]],
-            {},
-            "duckdb.read_csv('p.csv').project('*, now() as scored_at')",
-        ),
-        (
-            [CALLS[0], ("ts", "VARCHAR"), CALLS[2]],
-            {"ts": [f"{day}.03.2026 06:00" for day in range(1, 31)]},
-            "duckdb.read_csv('p.csv').project("
-            "'''* replace (strptime(ts, '%d.%m.%Y %H:%M') as ts)''')",
-        ),
-        (
-            [CALLS[0], ("received", "VARCHAR"), CALLS[2]],
-            {"received": [f"{day}.03.2026 06:00" for day in range(1, 31)]},
-            "duckdb.read_csv('p.csv').project("
-            "'''* replace (strptime(received, '%d.%m.%Y %H:%M') as received)''')",
-        ),
-        (
-            [CALLS[0], ("ts", "BIGINT"), CALLS[2]],
+            [("ts", "BIGINT"), CALLS[2]],
             {"ts": [1_780_000_000_000 + i for i in range(ROWS)]},
-            "duckdb.read_csv('p.csv').project('* replace (to_timestamp(ts / 1000) as ts)')",
+            ").project('* replace (to_timestamp(ts / 1000) as ts)')",
         ),
-        (
-            [CALLS[0], ("meta", "STRUCT(at TIMESTAMP, score DOUBLE)")],
-            {},
-            "duckdb.read_csv('p.csv').project('* exclude (meta), unnest(meta)')",
-        ),
+        ([META], {}, ").project('* exclude (meta), unnest(meta)')"),
     ],
 )
 def test_a_file_that_cannot_be_read_comes_with_the_command_that_converts_it(columns, values, made):
     with pytest.raises(InputRefused) as caught:
-        config_text(columns, **(CALL_VALUES | values))
+        config_text([CALLS[0], *columns], **(CALL_VALUES | values))
 
-    python = f"python -c \"import duckdb; {made}.write_parquet('converted.parquet')\""
+    read = f"duckdb.read_csv('p.csv'{made}.write_parquet('converted.parquet')"
+    python = f'python -c "import duckdb; {read}"'
     assert f"\n  {python}\n  pr-monitor init converted.parquet\n" in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("name", "kind", "values"),
     [
-        ("sent at", "VARCHAR", [f"{day}.03.2026 06:00" for day in range(1, 31)]),
+        ("sent at", "VARCHAR", DAYS),
         ("sent at", "BIGINT", [1_780_000_000 + i for i in range(ROWS)]),
         ("meta$(touch x)", "STRUCT(at TIMESTAMP)", []),
     ],
