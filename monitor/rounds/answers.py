@@ -1,7 +1,7 @@
-"""Giving the answers of the labeling page back to the source, beside its predictions.
+"""Write the answers of the labeling page back to the source, beside its predictions.
 
-An effect of a round brings the source up to date with the answers that count when it is delivered.
-So effects may be repeated, and arrive after newer ones.
+An effect writes the answers of its round that count at the time of delivery. So effects may be
+repeated, and may arrive out of order.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from monitor.domain.round import Round
     from monitor.storage.database import Database
 
-_PAGE = "page"  # The labeler whose answers go back; others read labels from somewhere
+_PAGE = "page"  # The only labeler whose answers are written back; the others read labels
 _BOOLEAN = {Answer.POSITIVE: True, Answer.NEGATIVE: False}
 
 
 def enqueue_answers(context: MonitorContext) -> None:
-    """Write an effect for each round of which the source lacks labels; safe to repeat."""
+    """Add an effect for each round whose labels the source lacks; safe to repeat."""
     if not _takes_answers(context.source):
         return
     with context.database.read() as connection:
@@ -49,7 +49,7 @@ def enqueue_answers(context: MonitorContext) -> None:
 def enqueue_forgotten(
     connection: Connection, round_: Round, item_id: str, source: Source | None, now: datetime
 ) -> None:
-    """Write an effect that deletes the answers to an item, also if they are turned off today."""
+    """Add an effect that deletes the answers to an item, even if writing back is off today."""
     if source is None or not isinstance(source, TakesAnswers):
         return
     digest = hashlib.sha256(item_id.encode()).hexdigest()[:32]
@@ -70,7 +70,7 @@ def _effect(key: str, round_id: int, monitor_id: int, payload: Mapping[str, str]
 
 
 def store_of_answers(context: MonitorContext) -> TakesAnswers | None:
-    """Return the source if answers to today's questions are stored there."""
+    """Return the source if it takes the answers of the labeling page; None if not."""
     asks = any(one.labeler.name == _PAGE for one in context.today)
     source = context.source
     return source if asks and isinstance(source, TakesAnswers) and source.takes_answers else None
@@ -81,14 +81,14 @@ def _takes_answers(source: Source) -> bool:
 
 
 class AnswersHandler:
-    """An `EffectHandler` that gives a round's answers to the source of its monitor."""
+    """An `EffectHandler` that writes a round's answers to the source of its monitor."""
 
     def __init__(self, database: Database, monitors: Mapping[str, MonitorContext]) -> None:
         self._database = database
         self._monitors = monitors
 
     def deliver(self, effect: Effect) -> str:
-        """Bring the source up to date with the answers of a round; returns their number."""
+        """Write the current answers of a round to the source; returns their number as a text."""
         context = self._monitors.get(effect.monitor)
         if context is None:
             message = f"the config has no monitor {effect.monitor}, whose source takes the answers"

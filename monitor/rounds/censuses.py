@@ -1,4 +1,4 @@
-"""Labels that are counted whole: at the draw, and again once the truth has changed."""
+"""Censuses, labels that are counted whole: at the draw, and again if the truth has changed."""
 
 from __future__ import annotations
 
@@ -42,10 +42,11 @@ log = structlog.get_logger("monitor.labels")
 
 @dataclass(frozen=True, slots=True)
 class Recounts:
-    """What came of reading the labels of some rounds again, of which ``matched`` have rows.
+    """Result of counting the labels of some rounds again; ``matched`` are those with rows.
 
     ``stale`` are rounds that keep their last count, with the reason: their predictions cannot be
-    read again as they were drawn. ``obstacles`` are what keeps a round waiting.
+    read as they were drawn, or their labels have no rows any more. ``obstacles`` are errors to
+    retry.
     """
 
     counted: Counted = field(default_factory=dict)
@@ -55,7 +56,7 @@ class Recounts:
 
     @property
     def refused(self) -> list[Refusal]:
-        """What people should know of these counts."""
+        """What people should know about these counts."""
         of_counted = [each for census in self.counted.values() for each in census.refused]
         return [*of_counted, *self.stale.values()]
 
@@ -63,9 +64,10 @@ class Recounts:
 def first_censuses(
     context: MonitorContext, round_: Round, frame: Frame
 ) -> tuple[Frame, dict[int, Census]]:
-    """Count the labels of a scanned window that are counted whole, by part; strata get its sizes.
+    """Take the censuses of a scanned window, by part; returns the frame with their sizes.
 
-    Raises `SourceUnavailable` if the predictions changed since the scan.
+    Raises `SourceUnavailable` if the predictions changed since the scan, `LabelsRefused` if the
+    labeler reads no column.
     """
     result: dict[int, Census] = {}
     whole = round_.settings.counted_whole
@@ -91,9 +93,9 @@ def first_censuses(
 
 
 def recounted(context: MonitorContext, labeler: Labeler, part_of: Mapping[int, int]) -> Recounts:
-    """Count the labels of rounds whose truth has changed since; ``part_of`` is the labeler's.
+    """Count labels of rounds again if their truth has changed; ``part_of`` is the labeler's part.
 
-    What keeps one round from being counted does not keep the others.
+    A round that fails does not stop the others.
     """
     result = Recounts()
     if not isinstance(labeler, ReadsTruth):
@@ -136,7 +138,7 @@ def _update_counts(
 
 
 _LOST = (SourceRefused, SnapshotMissing)
-"""Errors by which predictions cannot be read again as they were drawn."""
+"""Errors if predictions can no longer be read as they were drawn."""
 
 
 def _lost_rows(before: Census, census: Census) -> bool:
@@ -154,7 +156,7 @@ def _stale(round_: Round, before: Census, error: SourceRefused | SnapshotMissing
 def changed_censuses(
     context: MonitorContext, round_: Round, readers: Sequence[AssignedLabeler]
 ) -> tuple[dict[int, Census], list[Refusal]]:
-    """Count labels of a round with these labelers; returns what changed by part, or why not."""
+    """Count a round's labels again; returns the changed censuses by part, and what was refused."""
     with context.database.read() as connection:
         stored = census_store.read_censuses(connection, [round_.id]).get(round_.id, {})
     changed: dict[int, Census] = {}
@@ -178,7 +180,7 @@ def changed_censuses(
 
 
 def _recount(context: MonitorContext, round_: Round, labeler: ReadsTruth, before: Census) -> Census:
-    """Count a round's labels again, by the sizes that it was drawn with.
+    """Count a round's labels again, with the stratum sizes of its draw.
 
     Raises `SourceRefused` if too many of its predictions have changed, or the source does not
     have their segments.

@@ -1,7 +1,7 @@
-"""Long steps: they keep their claim alive.
+"""Claims of rounds, renewed by a thread while a step runs.
 
-A claim runs out, so that the round of a worker that vanished goes on elsewhere. A scan may take
-longer than that, so a thread renews the claim.
+A claim expires so that another worker can continue the round of a worker that vanished. A scan may
+take longer than a claim lasts, hence the thread.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from monitor.storage.rounds.round_claims import CLAIM_MS, Claim
 log = structlog.get_logger("monitor.rounds")
 
 EVERY = CLAIM_MS / 1000 / 5
-"""Seconds; a database may be away for several beats before the claim is lost."""
+"""Seconds between renewals; several may fail before the claim expires."""
 
 _stopping = threading.Event()
 
 
 def let_claims_run_out() -> None:
-    """Renew no claim of this process any more: it ends, and others go on with its rounds."""
+    """Stop renewing this process's claims: it is ending, and other workers continue its rounds."""
     _stopping.set()
 
 
@@ -46,7 +46,7 @@ def renewed(database: Database, claim: Claim) -> Iterator[None]:
 
 @contextmanager
 def claimed(database: Database, round_id: int) -> Iterator[Claim | None]:
-    """Claim a round, and keep the claim while the block runs; None while another worker has it."""
+    """Claim a round while the block runs; yields None if another worker has it."""
     with database.write() as connection:
         claim = round_claims.claim_round(connection, round_id)
     if claim is None:

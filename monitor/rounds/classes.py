@@ -1,8 +1,8 @@
-"""Precision and recall over the classes of a block, once the rounds of a window have all ended.
+"""Precision and recall over the classes of a block, once all rounds of a window have ended.
 
-Who ends or corrects one checks whether all of its window have ended; if so, the averages are
-written as an effect, whose key holds the state of all these rounds: so several processes write it
-once. What a process did not get to is made up for by the next look at any monitor of the block.
+A worker that ends or corrects a round checks whether all rounds of its window have ended. If so, it
+writes the averages as an effect whose key contains the state of all these rounds: so several
+processes write it once. The next pass of any monitor of the block adds missing averages.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ class ClassPosition:
 def index_among(
     connection: Connection, block: str, slot: datetime, rounds: Collection[Round]
 ) -> ClassPosition:
-    """Place a window by the reports that the block has of it and of those around it.
+    """Find the number of a window's report from the block's reports of it and its neighbours.
 
-    Windows are counted on from the one before by the rounds of any monitor that has one in both:
-    when classes leave, the highest round's number falls back, and MLflow would have two windows at
-    one step.
+    The number continues from the window before, by the rounds of any monitor that has one in both.
+    The highest round number would not do: it falls if classes leave, and MLflow would have two
+    windows at one step.
     """
     same = class_store.report_of_block(connection, block, slot)
     previous = class_store.report_before(connection, block, slot)
@@ -93,7 +93,7 @@ def _counted_from(report: ClassReport, rounds: Iterable[Round]) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class _BlockState:
-    """The rounds of a block's window, all of which have ended, by class in the config's order."""
+    """Rounds of one window of a block, all ended, by class in the config's order."""
 
     store_id: str
     block: str
@@ -108,7 +108,7 @@ class _BlockState:
 
     @property
     def state(self) -> str:
-        """A digest of all that the averages depend on."""
+        """Digest of everything that the averages depend on."""
         facts = attrgetter("id", "state", "reason", "first_version", "label_revision")
         what = [
             [value, monitor, *(facts(self.rounds[value]) if value in self.rounds else ())]
@@ -124,10 +124,10 @@ class _BlockState:
 
 
 def lost_windows(context: MonitorContext) -> dict[datetime, ClassVersion]:
-    """Find the windows, newest first, whose averages nobody may have come to.
+    """Find windows whose averages may be missing, newest first.
 
-    Those whose rounds may take labels are looked at whenever one has moved; older ones once in a
-    process, if no report is as new as their rounds.
+    Windows whose rounds may take labels are checked whenever a round has changed; older ones once
+    per process, if their report is older than their rounds.
     """
     if not context.class_monitors:
         return {}
@@ -150,7 +150,7 @@ def lost_windows(context: MonitorContext) -> dict[datetime, ClassVersion]:
 
 
 def publish_lost(context: MonitorContext, slot: datetime, marker: ClassVersion) -> None:
-    """Publish the averages of a window that nobody may have come to, and remember how it stood."""
+    """Publish the averages of a window if they are missing, and record its version."""
     try:
         is_written = _publish(context, slot)
     except Exception:
@@ -168,7 +168,7 @@ def publish_classes(context: MonitorContext, slots: Iterable[datetime]) -> None:
 
 
 def _publish(context: MonitorContext, slot: datetime) -> bool:
-    """Publish the averages of a window; false where it waits for a round, or has none."""
+    """Publish the averages of a window; returns whether they are written."""
     with context.database.read() as connection:
         state = _block_state(connection, context, slot)
         if state is None:
@@ -180,7 +180,7 @@ def _publish(context: MonitorContext, slot: datetime) -> bool:
     report = _report(state, position, labels)
     with context.database.write() as connection:
         repeated = _block_state(connection, context, slot)
-        if repeated is None or repeated.state != state.state:  # a newer one is to come
+        if repeated is None or repeated.state != state.state:  # another worker publishes it
             return False
         effect_store.add_effects(connection, [_effect(context, state, report)], context.clock())
     return True
@@ -189,12 +189,12 @@ def _publish(context: MonitorContext, slot: datetime) -> bool:
 def _block_state(
     connection: Connection, context: MonitorContext, slot: datetime
 ) -> _BlockState | None:
-    """Read how a window stands; None while it waits for a round, or has no estimate at all."""
+    """Read the state of a window; None if a round has not ended, or none has an estimate."""
     class_monitors = context.class_monitors
     by_monitor = class_store.rounds_of_slot(connection, list(class_monitors.values()), slot)
     if not all(each.is_settled for each in by_monitor.values()):
         return None
-    # As the round that was opened last has it: classes may come and go.
+    # The block as of the round that was opened last: classes may come and go.
     newest = max(by_monitor.values(), key=lambda each: (each.opened_at, each.id), default=None)
     block = None if newest is None else newest.settings.block
     if block is None or not all(map(_is_of_classes, by_monitor.values())):
@@ -235,7 +235,7 @@ def _classes_of(rounds: Iterable[Round]) -> dict[str, Round]:
 
 
 def _is_of_classes(round_: Round) -> bool:
-    """Whether a round was opened for a class; its monitor may have been another before."""
+    """Whether a round was opened for a class; its monitor may have been of another kind then."""
     block = round_.settings.block
     return block is not None and block.kind == "classes"
 
@@ -346,9 +346,9 @@ def _with_averages(
 
 
 def _effect(context: MonitorContext, state: _BlockState, report: ClassReport) -> NewEffect:
-    """Bring a report to MLflow, in the queue of the first class that has an estimate.
+    """Make the effect that sends a report to MLflow, queued for the first class with an estimate.
 
-    Not of one whose monitor left the config, if there is another.
+    Prefers classes whose monitors are still in the config.
     """
     names = context.class_monitors.values()
     first = min(state.closed, key=lambda each: each.monitor not in names)

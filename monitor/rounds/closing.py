@@ -1,4 +1,4 @@
-"""What a round that takes labels does next: close, or wait."""
+"""Close a round whose labels are complete or overdue, or let it wait for labels."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
 
 
 _UNCLOSED = (RoundState.OPEN, RoundState.LABELING)
-_RETRIES = 5  # of a publish that met another one; each loser has let one winner through
+_RETRIES = 5  # of a step that lost to another worker, whose step then succeeded
 
 
 @dataclass(frozen=True, slots=True)
 class LabelingState:
-    """A round that takes labels, and the labels that it has, as one transaction read them."""
+    """A round in state labeling and its labels so far, read in one transaction."""
 
     round: Round
     labels: RoundLabels
@@ -58,7 +58,7 @@ class LabelingState:
 
 
 def read_labeling_state(connection: Connection, round_: Round) -> LabelingState:
-    """Read the labels of a round that takes some."""
+    """Read the labels so far of a round in state labeling."""
     labels = read_labels(connection, round_)
     has_copies = round_.settings.overlap > 0
     copies = overlap_store.read_copies(connection, round_.id) if has_copies else Copies(0, 0)
@@ -66,7 +66,7 @@ def read_labeling_state(connection: Connection, round_: Round) -> LabelingState:
 
 
 def close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) -> None:
-    """Close a round whose labels are in or late; else show what its labels say so far."""
+    """Close or abandon a round whose labels are complete or overdue; else estimate it early."""
     round_, labels, copies = state.round, state.labels, state.copies
     answered = labels.answered
     planned = sum(part.planned for part in labels.strata)
@@ -74,7 +74,7 @@ def close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) ->
         follow_labels(context, round_, labels, claim)
         _read_early(context, state, claim)
         return
-    # A disputed item has a label here: it is unclear which, but somebody looked at it.
+    # A disputed item counts as labeled here: people answered it, although not the same.
     empty = classes_without_label(labels.counts(evidence_label))
     if "flagged" in empty:
         _refuse_half_labeled(round_, context.clock(), answered, planned)
@@ -105,7 +105,7 @@ def close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) ->
 
 
 def _read_early(context: MonitorContext, state: LabelingState, claim: Claim) -> None:
-    """Read the evidence of an open round if more answers count; docs/method.md says which do."""
+    """Read the evidence of an open round if it has unread answers that count (docs/method.md)."""
     round_, labels = state.round, state.labels
     settings = round_.settings.model_copy(update={"limits": context.settings.round.limits})
     if (
@@ -130,7 +130,7 @@ def _read_early(context: MonitorContext, state: LabelingState, claim: Claim) -> 
 
 
 def _waits(state: LabelingState, now: datetime, *, is_whole: bool) -> bool:
-    """Whether labels are missing for which somebody still has time: each labeler has its own."""
+    """Whether labels are missing, and a labeler that owes some is not past its own deadline."""
     round_, labels = state.round, state.labels
     is_whole = is_whole and not labels.unchecked
     if round_.is_late(now) or (is_whole and not state.copies.missing):
@@ -175,10 +175,10 @@ def _refuse_half_labeled(round_: Round, now: datetime, answered: int, planned: i
 def _freeze(
     context: MonitorContext, round_: Round, claim: Claim, delays: LabelDelays | None
 ) -> None:
-    """Fix the limits that watch a closing round, and the delays that its numbers allow for.
+    """Fix the limits of a closing round, and the label delays that its estimates allow for.
 
-    Nobody is shown an estimate of an open round, so today's limits are fixed before what they judge
-    (docs/method.md); one that showed a provisional estimate keeps its own.
+    An open round shows no estimate, so today's limits are fixed before the estimate that they judge
+    (docs/method.md). A round that showed a provisional estimate keeps its own limits.
     """
     limits = context.settings.round.limits
     takes_limits = limits != round_.settings.limits and not showed_estimate(context, round_)
@@ -195,14 +195,14 @@ def _freeze(
 
 @dataclass(frozen=True, slots=True)
 class _CheckedTruth:
-    """What is to be known of the labels of a closing round: concerns by kind, and delays."""
+    """Result of checking the labels of a closing round: concerns by kind, and label delays."""
 
     concerns: dict[str, str] = field(default_factory=dict)
     delays: LabelDelays | None = None
 
 
 def _checked_truth(context: MonitorContext, state: LabelingState) -> _CheckedTruth:
-    """Check how the truth of a round's items joins; raises `LabelsRefused` if that is in doubt."""
+    """Check how a round's items join with the truth; raises `LabelsRefused` if that is in doubt."""
     readers = truth_reach.truth_readers(context.labelers_of(state.round.settings))
 
     def check(opened: MonitorContext) -> _CheckedTruth:
@@ -274,7 +274,7 @@ def _concerns_of(
 
 
 def _past_labels(context: MonitorContext, round_: Round, reader: TruthReader) -> PastLabels | None:
-    """Read how labels came, for a young round; None where nothing tells when they did."""
+    """Read past label delays for a young round; None if it is old, or labels have no time."""
     column = parts_of(round_.settings.labeling)[reader.assigned.part]
     matures = maturity_of(column)
     if column.get("time") is None or context.clock() >= round_.window.end + OLDEST * matures:
@@ -285,7 +285,7 @@ def _past_labels(context: MonitorContext, round_: Round, reader: TruthReader) ->
 def _delays_of(
     past: PastLabels | None, round_: Round, reader: TruthReader
 ) -> dict[str, DelayCurve | None]:
-    """Choose the delays of the classes that a column labels, whose late labels are negative yet."""
+    """Return the delays of a column's classes, if it counts items without a row as negative."""
     delays = None if past is None else past.delays
     if delays is None or not reader.labeler.missing_is_negative:
         return {}
@@ -298,7 +298,7 @@ def _delays_of(
 
 
 def _rarely(context: MonitorContext, round_: Round, check: Callable[[], T]) -> T:
-    """Check how labels join, and repeat a refusal for a while without another reading."""
+    """Check how labels join; for a while after a refusal, raise it again without reading."""
     now = context.clock()
     if (fault := context.tries.still(round_, now)) is not None:
         raise LabelsRefused(fault)
@@ -312,7 +312,7 @@ def _rarely(context: MonitorContext, round_: Round, check: Callable[[], T]) -> T
 
 
 def retried(act: Callable[[], None], times: int = _RETRIES) -> None:
-    """Do a step again that met another worker."""
+    """Run a step, and repeat it up to ``times`` times if another worker changed the history."""
     for _ in range(times):
         try:
             act()

@@ -1,4 +1,4 @@
-"""What the steps of one monitor work with, and what its process remembers between passes."""
+"""Settings, store and adapters of one monitor, and its process's memory between passes."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ SOONEST, LATEST = timedelta(minutes=1), timedelta(minutes=15)  # Between two sca
 
 
 def waits_until(round_: Round, first_scan: datetime) -> datetime:
-    """When a round gives up: never later than the next slot, so that no two rounds wait.
+    """Return when an open round stops waiting for its predictions.
 
-    Nor does a backfill wait, unless its first scan was refused outright.
+    At the latest at the next slot, so that no two rounds wait. A backfill waits only if its first
+    scan was refused outright.
     """
     grace = round_.settings.grace
     if grace is None:  # a monthly table takes longer to be fixed than a daily one
@@ -40,40 +41,40 @@ def waits_until(round_: Round, first_scan: datetime) -> datetime:
 
 
 def gives_up_at(round_: Round) -> datetime | None:
-    """When an open round whose predictions were looked at in vain gives up; None for others."""
+    """Return when an open round stops waiting for its predictions; None if it is not waiting."""
     if round_.state is not RoundState.OPEN or round_.first_look_at is None:
         return None
     return waits_until(round_, round_.first_look_at)
 
 
 class ScanBackoff:
-    """What was wrong at the last scan of each round that waits; it is scanned ever more rarely."""
+    """The last failure of each waiting round; the longer it waits, the longer between scans."""
 
     def __init__(self) -> None:
         self._last: dict[int, tuple[datetime, str]] = {}
 
     def note(self, round_: Round, now: datetime, why: str) -> None:
-        """Remember a scan in vain."""
+        """Record a failed scan."""
         self._last[round_.id] = now, why
 
     def forget(self, round_: Round) -> None:
-        """Forget a round that waits no longer."""
+        """Forget a round that no longer waits."""
         self._last.pop(round_.id, None)
 
     def still(self, round_: Round, now: datetime) -> str | None:
-        """Return what the last scan found if it is too early for another; None if one is due."""
+        """Return the last failure if it is too early for another scan; None if a scan is due."""
         if round_.id not in self._last or round_.first_look_at is None:
             return None
         at, why = self._last[round_.id]
         pause = min(LATEST, max(SOONEST, (at - round_.first_look_at) / 4))
-        # A clock that was set back makes the age of the last look negative: then look.
+        # If the clock was set back, the age of the last scan is negative: then scan.
         return why if timedelta(0) <= now - at < pause else None
 
 
 class SettledWindows:
-    """How windows stood when their averages were found written; the monitors of a block share one.
+    """Versions of windows whose averages are written; the monitors of a block share them.
 
-    Memory may be lost at any time: then all windows are looked at.
+    Only a cache: if it is lost, all windows are checked again.
     """
 
     def __init__(self) -> None:
@@ -81,11 +82,11 @@ class SettledWindows:
         self._marks: dict[datetime, ClassVersion] = {}
 
     def others(self, windows: Mapping[datetime, ClassVersion]) -> dict[datetime, ClassVersion]:
-        """Leave out the windows that stand as they did."""
+        """Return the windows that have changed since they were noted."""
         return {slot: marker for slot, marker in windows.items() if self._marks.get(slot) != marker}
 
     def note(self, slot: datetime, marker: ClassVersion) -> None:
-        """Remember how a window stood before its averages were found written."""
+        """Record the version of a window as read before its averages were found written."""
         self._marks[slot] = marker
 
 
@@ -96,13 +97,13 @@ class NewestSeen:
     slot: datetime | None = None
 
     def lost(self, newest: datetime | None) -> datetime | None:
-        """Return the slot if the store, whose newest round is of ``newest``, lost its round."""
+        """Return the slot if the store lost its round; ``newest`` is the store's newest slot."""
         if self.slot is not None and (newest is None or newest < self.slot):
             return self.slot
         return None
 
     def note(self, *slots: datetime | None) -> None:
-        """Note the latest of these."""
+        """Record the latest of some slots."""
         self.slot = max((slot for slot in slots if slot is not None), default=None)
 
 
@@ -110,10 +111,10 @@ class NewestSeen:
 class MonitorContext:
     """One monitor: its settings, its store, and the adapters built for it.
 
-    ``labelers`` gives the labelers of a round by its settings, ``parts`` are for the next round;
-    without them ``labeler`` serves all. ``as_opened`` gives the source of a round by its settings;
-    without it ``source`` serves all. ``runs`` shows the rounds that MLflow has.
-    ``class_monitors`` has the name of each class's monitor in a block of classes.
+    ``labelers`` returns the labelers of a round by its settings, ``parts`` are for the next round;
+    without them, all rounds use ``labeler``. ``as_opened`` returns the source of a round by its
+    settings; without it, all rounds use ``source``. ``runs`` reads the rounds in MLflow.
+    ``class_monitors`` maps each class of a block to the name of its monitor.
     """
 
     settings: MonitorSettings
@@ -132,7 +133,7 @@ class MonitorContext:
     as_opened: Callable[[RoundSettings], Source] | None = None
 
     def of_round(self, settings: RoundSettings) -> MonitorContext:
-        """Return the context whose source is read as a round was opened."""
+        """Return the context with the source settings that a round was opened with."""
         if self.as_opened is None or settings.source is None:
             return self
         today = self.settings.round
@@ -141,10 +142,9 @@ class MonitorContext:
         return replace(self, source=self.as_opened(settings))
 
     def try_of_round(self, settings: RoundSettings, act: Callable[[MonitorContext], T]) -> T:
-        """Read the predictions of a drawn round as it was opened.
+        """Read the predictions of a drawn round with the settings that it was opened with.
 
-        Where they are not there any more, they are read as the config says today: they may have
-        moved.
+        If these are refused, reads with today's settings: the predictions may have moved.
         """
         own = self.of_round(settings)
         try:

@@ -1,10 +1,10 @@
-"""Delivering effects: claimed in order, tried again until done, one sink never holding another.
+"""Deliver effects in order and retry failed ones; one sink never holds up another.
 
-A failed effect is tried again after a minute, then after twice as long each time, up to an hour,
-or up to a day where trying cannot help. When it has failed for a day, or for a reason that lasts,
-it is `dead`: the log, the monitor's other hooks and `status` report it, at most once a day for each
-sink and each of them, and it is still tried. A delivery that breaks by a fault of this program, or
-that its sink refuses for what it holds, steps aside once it is dead: others do not wait for it.
+A failed effect is retried after a minute, then after twice as long each time, up to an hour, or up
+to a day if its error is lasting. After failing for a day, or with a lasting error, it is `dead`:
+the log, the monitor's other hooks and `status` report it, at most once a day for each sink and
+receiver, and it is still retried. If a bug of this program breaks the delivery, or the sink refuses
+its content, it is set aside once it is dead: later effects do not wait for it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ log = structlog.get_logger("monitor.effects")
 
 FIRST_WAIT = timedelta(minutes=1)
 JITTER = 0.25
-"""Share of a wait that is left to chance, so that queues do not ask a sink all at once."""
+"""Random share of a wait, so that queues do not all call a sink at the same time."""
 
 DEAD_AFTER = timedelta(days=1)
 DEAD_ATTEMPTS = 5  # An effect that has queued for days is not dead because its first try fails
@@ -47,14 +47,14 @@ DEAD_ATTEMPTS_IF_LASTING = 3  # A receiver that is being replaced may answer 404
 
 @dataclass(slots=True)
 class Delivered:
-    """What one pass did: how many effects each sink took, and why a sink took no more."""
+    """Result of one pass, by sink: effects delivered, the last error, and sinks that are down."""
 
     done: dict[str, int] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     down: set[str] = field(default_factory=set)
 
     def note(self, sink: str, error: DeliveryFailed | None) -> None:
-        """Count one delivery."""
+        """Count one delivery, or keep its error."""
         if error is None:
             self.done[sink] = self.done.get(sink, 0) + 1
             return
@@ -63,7 +63,7 @@ class Delivered:
             self.down.add(sink)
 
     def add(self, more: Delivered) -> None:
-        """Add what a later pass did; why a sink takes no more is what that one met."""
+        """Add the result of a later pass, whose errors replace earlier ones."""
         for sink, count in more.done.items():
             self.done[sink] = self.done.get(sink, 0) + count
         self.failed |= more.failed
@@ -79,18 +79,17 @@ def deliver(
     stopping: Callable[[], bool] = lambda: False,
     on_delivered: Callable[[Effect], None] = lambda _: None,
 ) -> Delivered:
-    """Deliver all that is due, notices before MLflow, each queue in its order.
+    """Deliver all due effects: notices before MLflow, each queue in order.
 
-    A sink that is down is asked once per call. Safe to run in several processes at a time: a
-    write-back after the claim is lost is dropped. A handler that breaks holds up its own queue
-    only.
+    A sink that is down is called once. Several processes may deliver at a time: a result is dropped
+    if its claim was lost. A handler that raises holds up its own queue only.
     """
     call = _Call(database, handlers, clock, link)
     while turn := call.turn():
         for head in turn:
             if stopping():
                 return call.result
-            # Asked again, since an effect before it in this turn may have found its sink down.
+            # Checked again: an earlier effect of this turn may have found the sink down.
             if call.may_try(head) and (effect := call.deliver(head)) is not None:
                 on_delivered(effect)
     return call.result
@@ -107,9 +106,9 @@ class _Call:
     """Effects that failed in this call, or that another process has."""
 
     def turn(self) -> list[Head]:
-        """Choose the heads of the queues that may go on; MLflow's only when no notice waits.
+        """Choose the queue heads to deliver next; MLflow's only if no notice is waiting.
 
-        One whose process did not come back is tried by itself, when all else is done.
+        An effect whose delivery ended its process is tried last, and alone.
         """
         ready = self._ready()
         fresh = [head for head in ready if not head.suspicion]
@@ -129,7 +128,7 @@ class _Call:
         return is_up and head.id not in self.set_aside
 
     def deliver(self, head: Head) -> Effect | None:
-        """Claim an effect and deliver it; None if it is still to be done."""
+        """Claim an effect and deliver it; returns None if it was not delivered."""
         with self.database.write() as connection:
             effect = effect_store.claim_effect(
                 connection, head.id, self.clock(), interrupted=delivery.INTERRUPTED
@@ -159,7 +158,7 @@ class _Call:
 
     def _deliver(self, effect: Effect) -> DeliveryFailed | None:
         if effect.is_deadly:
-            # Without asking the handler, so that the effect does not end every process.
+            # The handler is not called: the effect would end one process after another.
             attempts = effect_store.DEADLY_ATTEMPTS
             reason = delivery.crash_looping_reason(effect.sink, effect.kind, attempts=attempts)
             return self._postpone(effect, DeliveryBroke(reason))
@@ -207,9 +206,9 @@ class _Call:
 
 
 def _settle(connection: Connection, effect: Effect, now: datetime) -> None:
-    """Let an effect be done again whose claim was lost: another worker may have come between.
+    """Deliver an effect again if its claim was lost: another worker may have delivered meanwhile.
 
-    Not a notice: anyone who got it twice knows it by its id.
+    Skips notices: receivers recognize a duplicate by its id.
     """
     if effect.kind is EffectKind.NOTICE:
         return
@@ -225,9 +224,9 @@ def _is_dead(turn: Turn, error: DeliveryFailed, now: datetime) -> bool:
 
 
 def _wait(effect: Effect, attempts: int, error: DeliveryFailed) -> timedelta:
-    """Wait about a minute after the first failure and twice as long after each further.
+    """Return the wait: about a minute after the first failure, doubled after each further one.
 
-    Longer if the sink asks for it, but not for more than an hour: it may not hold alerts up.
+    Longer if the sink asks for it, but then at most an hour, so that it cannot hold up alerts.
     """
     longest = LONGEST_WAIT_IF_DEAD if error.lasting else LONGEST_WAIT
     backoff = min(FIRST_WAIT * (1 << min(attempts, 11)), longest)  # 2^11 minutes are over a day
@@ -237,7 +236,7 @@ def _wait(effect: Effect, attempts: int, error: DeliveryFailed) -> timedelta:
 
 
 ORPHANED = timedelta(hours=1)
-"""Replicas get a new config one after the other; one of them may not know a new hook yet."""
+"""Grace period for unknown hooks: replicas do not all get a new config at the same time."""
 
 _DEAD, _RECOVERED = "delivery.dead", "delivery.recovered"
 
@@ -259,7 +258,7 @@ def notify_dead(
 
 
 def notify_recovered(connection: Connection, sink: str, now: datetime) -> None:
-    """Notify those who know of a dead sink that nothing is held up there any more."""
+    """Notify the receivers of a dead-effect notice once the sink has no dead effect."""
     if effect_admin.has_dead(connection, sink):
         return
     for round_id, target in effect_admin.notified_since(
@@ -274,9 +273,9 @@ def notify_recovered(connection: Connection, sink: str, now: datetime) -> None:
 
 
 def retire_orphans(database: Database, sinks: Collection[str], clock: Clock) -> None:
-    """Mark as dead what waits for hooks that the config no longer has.
+    """Mark effects as dead if the config no longer has their hook.
 
-    sinks: All that the config has, even where this process delivers to only some.
+    sinks: All sinks of the config, even if this process delivers to only some.
     """
     now = clock()
     before = now - ORPHANED
@@ -319,7 +318,7 @@ def _notify(
 def _notice(
     connection: Connection, round_: Round, event: str, sink: str, sentence: str, now: datetime
 ) -> Notice:
-    """Make a notice; each monitor has its own, so that no two of one id say different things."""
+    """Make a notice; its id contains the round, so no two notices of one id differ in text."""
     names = names_of(connection, round_)
     return notice_of(
         event,

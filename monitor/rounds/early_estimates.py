@@ -1,4 +1,4 @@
-"""Estimate a round early, by the share of its labels that has come."""
+"""Estimate a round early, from the share of its labels that has come."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from monitor.stats.labels.audit import ClassAudit
 
 FEWEST = 20
-"""Positive labels of earlier rounds, followed until they matured, that an estimate rests on."""
+"""Least positive labels of closed rounds, with a dated arrival, for an early estimate."""
 
 LEAST_MATURED = 0.1  # with less, a handful of labels would speak for all that are to come
 LEAST_FIT = 0.001
-"""Probability below which labels are said to come as they never did."""
+"""p-value below which labels are reported to come at another pace than before."""
 
 Followed = Mapping[bool, Mapping[str, Any]]
-"""The settings of the column of each predicted class whose labels mature, by whether it is flagged.
+"""Column settings of each predicted class whose labels mature; the key is whether it is flagged.
 """
 
 
@@ -50,7 +50,7 @@ Followed = Mapping[bool, Mapping[str, Any]]
 class EarlyLabels:
     """Labels of a round so far, by stratum; an item without one counts as negative.
 
-    ``frame`` are the strata, which are of score cells where ``has_cells``.
+    ``frame`` are the strata; ``has_cells`` if they are score cells.
     """
 
     counts: Counts
@@ -58,7 +58,7 @@ class EarlyLabels:
     has_cells: bool = False
 
     def of_parts(self, cuts: Collection[ScoreCut]) -> tuple[Counts, dict[bool, tuple[int, int]]]:
-        """Return counts, and the strata of both parts of each class that is cut."""
+        """Return counts, and the number of strata in both parts of each class that is cut."""
         total = int(self.counts.is_flagged.sum()), int((~self.counts.is_flagged).sum())
         strata = {cut.flagged: (cut.strata, total[not cut.flagged] - cut.strata) for cut in cuts}
         if not self.has_cells:
@@ -79,7 +79,7 @@ class EarlyLabels:
         return Counts.of_arrays(**columns, is_flagged=up), dict.fromkeys(strata, (1, 1))
 
     def _plain(self, is_first: Bools, own: Ints | slice = slice(None)) -> Counts:
-        """Make of each of two groups of strata one stratum of plain labels."""
+        """Merge each of two groups of strata into one stratum of plain labels."""
         from monitor.stats.core.beta_mixture import HEAVY  # noqa: PLC0415  scipy takes long
         from monitor.stats.estimation.cell_matrix import plain_counts  # noqa: PLC0415  likewise
 
@@ -97,9 +97,9 @@ def early_row(
     *,
     least_fit: float = LEAST_FIT,
 ) -> ProvisionalRow:
-    """Estimate a window by the share of its labels that has come; says why if that is unknown.
+    """Estimate a round from the share of its labels that has come, or give the reason why not.
 
-    Of ``rounds`` this one comes last.
+    The round is the last of ``rounds``.
     """
     now, age = rounds[-1].readings[-1].at, rounds[-1].age(rounds[-1].readings[-1].at)
     if any(column.get("missing_means") != "negative" for column in columns.values()):
@@ -162,7 +162,7 @@ def _estimates(
 
 
 def labels_so_far(round_: Round, tallies: Sequence[StratumTally], columns: Followed) -> EarlyLabels:
-    """Count the labels of a round so far; what a column has no label for is negative."""
+    """Count the labels of a round so far; items without a label in a column are negative."""
     with_negatives = [
         replace(one, labeled=max(one.labeled, one.planned - one.declined))
         if one.stratum.flagged in columns

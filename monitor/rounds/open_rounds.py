@@ -38,13 +38,13 @@ class OpenRound:
     waits_until: datetime | None = None  # When it gives up on predictions that cannot be used yet
     provisional: ProvisionalRow | None = None
     beyond: tuple[LimitSide, ...] = ()
-    """The limits of the round that its provisional numbers are beyond."""
+    """Limits of the round that its provisional estimate is beyond."""
     missing_means: str = "unanswered"
-    """``negative`` where each of its columns counts an item without a row as negative."""
+    """``negative`` if each of its columns counts an item without a row as negative."""
 
     @property
     def line(self) -> str:
-        """How many answers it has, or that it is not drawn yet."""
+        """Line on how many answers the round has, or that it is not drawn yet."""
         return open_round_line(
             self.round,
             self.slot,
@@ -56,12 +56,12 @@ class OpenRound:
 
     @property
     def lines(self) -> list[str]:
-        """The same, and what it shows before its labels have matured."""
+        """`line`, and the provisional estimate if there is one."""
         early = [] if self.provisional is None else [provisional_line(self.provisional)]
         return [self.line, *(f"  {line}" for line in early)]
 
     def time_for_labels(self, now: datetime) -> timedelta | None:
-        """How long labels may still come, negative once that is over; None before it is drawn."""
+        """Return the time to the deadline, negative after it; None if the round takes no labels."""
         if self.state is not RoundState.LABELING or self.deadline is None:
             return None
         return self.deadline - now
@@ -102,7 +102,7 @@ def near_deadline(
 
 
 def closing_lines(rounds: Sequence[OpenRound], deadline: timedelta, now: datetime) -> list[str]:
-    """Describe which rounds soon close though answers are missing."""
+    """Describe the rounds that close soon with answers missing."""
     return [
         closing_line(
             round_.round,

@@ -1,4 +1,4 @@
-"""How the labels of a predicted class, or of some scores of it, came in earlier rounds."""
+"""Pace at which labels of a predicted class, or of a score range of it, arrive."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 DAY = timedelta(days=1)
 COARSE = 0.1
-"""Share of the time to maturity by which a round is first looked at, to date its labels."""
+"""Labels of a round's first reading are dated if made by this share of the time to maturity."""
 
 FEWEST_BY_SCORE = 10
-"""Matured labels on each side of a cut without which scores are not told apart."""
+"""Least dated labels on each side of a cut for separate paces by score."""
 
 DIFFERENT = 0.2
 """Probability below which scores have separate paces. A wrong split only widens intervals, a
@@ -38,7 +38,7 @@ missed one biases them, so the test is lenient."""
 
 @dataclass(frozen=True, slots=True)
 class ScoreCut:
-    """A cut of a predicted class: its first ``strata``, and the others, divided by a score."""
+    """A cut of a predicted class at the score ``edge``: its first ``strata``, and the others."""
 
     flagged: bool
     strata: int
@@ -51,7 +51,7 @@ class ScoreCut:
 
 
 def score_cuts(frame: Sequence[Stratum], *, flagged: bool) -> list[ScoreCut]:
-    """Return the cuts of a class between two of its strata; none if its strata overlap in score."""
+    """Return the cuts between the strata of a class; empty if these overlap or have no scores."""
     own = [one for one in frame if one.flagged is flagged]
     if any(one.unscored or one.verdict is not None for one in own):
         return []
@@ -67,9 +67,9 @@ def score_cuts(frame: Sequence[Stratum], *, flagged: bool) -> list[ScoreCut]:
 
 @dataclass(frozen=True, slots=True)
 class FollowedRound:
-    """A round of which labels were counted as they came; ``end`` is the end of its window.
+    """A round whose labels were counted as they came; ``end`` is the end of its window.
 
-    ``labels`` are its drawn positive items, where they are not counted whole.
+    ``labels`` are its drawn positive items; empty if its labels are counted whole.
     """
 
     end: datetime
@@ -78,7 +78,7 @@ class FollowedRound:
     labels: Sequence[DatedScore] = ()
 
     def of_scores(self, cut: ScoreCut, *, first: bool) -> FollowedRound:
-        """Count only the labels of the scores on one side of a cut."""
+        """Return the round with only the labels on one side of a cut."""
         own = sorted(
             label.at
             for label in self.labels
@@ -92,13 +92,13 @@ class FollowedRound:
         return replace(self, readings=readings)
 
     def age(self, at: datetime) -> float:
-        """Age of its window in days."""
+        """Return the age of the window in days."""
         return (at - self.end) / DAY
 
     def arrivals(self, flags: Collection[bool]) -> list[Arrivals]:
-        """Positive labels of some predicted classes that came between two readings and stayed.
+        """Return the positive labels that came between two readings and stayed.
 
-        Empty where many were taken back: how those that stayed came nobody knows.
+        Empty if many were withdrawn: then it is unknown when the others came.
         """
         if self.taken_back(flags):
             return []
@@ -113,13 +113,13 @@ class FollowedRound:
         ]
 
     def taken_back(self, flags: Collection[bool]) -> tuple[int, int] | None:
-        """Positive labels that are gone, of how many, if the last reading lost many."""
+        """Return the positive labels that were withdrawn, and of how many, if these are many."""
         before = self._steady(flags)[-1][1]
         fall = before - _positive(self.readings[-1], flags)
         return (fall, before) if is_much(fall, before) else None
 
     def _steady(self, flags: Collection[bool]) -> list[tuple[datetime, int]]:
-        """Leave out the readings that lost many labels: a file may have been cut off."""
+        """Return the readings without those that lost many labels, as if a file was cut off."""
         steady: list[tuple[datetime, int]] = []
         for reading in self.readings:
             count, before = _positive(reading, flags), steady[-1][1] if steady else 0
@@ -134,7 +134,7 @@ def _positive(reading: PositiveCount, flags: Collection[bool]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How the labels of some predicted classes come: of earlier rounds, and of young ones."""
+    """Label arrivals of predicted classes: ``old`` of closed rounds, ``young`` of open ones."""
 
     flags: tuple[bool, ...]
     old: Sequence[Arrivals]
@@ -143,7 +143,7 @@ class Pace:
 
     @classmethod
     def of(cls, flags: tuple[bool, ...], rounds: Sequence[FollowedRound], coarse: float) -> Pace:
-        """Gather the arrivals of rounds that have closed, and of those that have not."""
+        """Collect the arrivals of closed rounds and of open ones."""
         old, young = (
             [each for one in rounds if one.closed is closed for each in one.arrivals(flags)]
             for closed in (True, False)
@@ -152,15 +152,15 @@ class Pace:
 
     @property
     def matured(self) -> float:
-        """Labels that were followed from their coming until they matured."""
+        """Number of labels of closed rounds whose arrival is dated."""
         return sum(each.labels for each in self.old if each.is_dated(self.coarse))
 
     def curve(self) -> ArrivalCurve:
-        """Share that has come by each age."""
+        """Return the share of labels that has come by each age."""
         return arrival_curve([*self.old, *self.young], coarse=self.coarse)
 
     def fit(self) -> float:
-        """Probability that young rounds differ as much from earlier ones as they do."""
+        """Return the p-value of a test that labels of young rounds come at the earlier pace."""
         curve = arrival_curve(self.old, coarse=self.coarse)
         young = [each for each in self.young if each.is_dated(self.coarse)]
         return pace_fit(curve, self.matured, young, self.coarse / COARSE)
@@ -175,7 +175,7 @@ class CutPaces:
     difference: float
 
     def at(self, age: float) -> tuple[ArrivedShare, ArrivedShare]:
-        """Share of the labels of each part that has come by an age."""
+        """Return the share of each part's labels that has come by an age."""
         one, other = (pace.curve().at(age) for pace in self.paces)
         return one, other
 
@@ -183,10 +183,10 @@ class CutPaces:
 def paces_by_score(
     frame: Sequence[Stratum], rounds: Sequence[FollowedRound], coarse: float, *, flagged: bool
 ) -> CutPaces | None:
-    """Return the paces of low and of high scores of a class, if earlier labels show they differ.
+    """Return the paces of low and high scores of a class; None if they do not clearly differ.
 
-    Of the cuts with enough labels on both sides it is the one by which they differ most; the
-    probability is multiplied by the number of cuts (Bonferroni).
+    Chooses the cut with the smallest p-value among those with enough labels on both sides, and
+    multiplies it by the number of cuts (Bonferroni).
     """
     tried = []
     for cut in score_cuts(frame, flagged=flagged):

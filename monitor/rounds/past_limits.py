@@ -24,7 +24,7 @@ _MOST = 50  # Rounds to look back at; a longer run adds nothing
 
 
 def note_missed_limits(context: MonitorContext) -> None:
-    """Note about the newest closed round which new limits it misses, and notify people once."""
+    """Note which new limits the newest closed round misses, and notify people once."""
     settings, now = context.settings, context.clock()
     with context.database.read() as connection:
         last = round_store.newest_closed(connection, settings.name, now)
@@ -51,8 +51,8 @@ def missed_limits(
 ) -> dict[str, str]:
     """Return a sentence for each new or changed limit that the newest closed rounds miss, by kind.
 
-    That is outside of the promise on false alarms, and opens no alert: a person may have chosen the
-    limit knowing these estimates.
+    Opens no alert and is outside the promise on false alarms: a person may have chosen the limit
+    knowing these estimates.
     """
     if last is None or last.history_id is None:
         return {}
@@ -68,7 +68,7 @@ def missed_limits(
 
 
 def is_missed_limit(attention: Attention) -> bool:
-    """Whether a concern is about a limit that closed rounds missed as it then was."""
+    """Whether a concern is about a new limit that closed rounds miss."""
     return attention.kind is not None and attention.kind.startswith(_KIND)
 
 
@@ -93,9 +93,9 @@ def _missed(
 def proposed_limits(
     connection: Connection, settings: MonitorSettings, last: Round | None
 ) -> tuple[dict[str, float], int]:
-    """Propose limits for a monitor that has none, by its latest rounds; ``last`` closed last.
+    """Propose limits for a monitor that has none, from its latest rounds; ``last`` closed last.
 
-    With them come the missing answers of these rounds. Nothing until these have most labels.
+    Also returns the number of missing answers. Empty until ``last`` has most of its labels.
     """
     if settings.round.limits.bounds or last is None or last.history_id is None:
         return {}, 0

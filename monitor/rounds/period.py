@@ -1,4 +1,4 @@
-"""Read the report of a period from the store: no number of it is computed here."""
+"""Read the report of a period from the store, without computing any estimate."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def read_period(
 ) -> PeriodReport:
     """Read the rounds whose windows end in a period, by the clock of the monitor's schedule.
 
-    Raises `InputRefused` if there are none, with the rounds that exist.
+    Raises `InputRefused` if there are none; the message lists the existing rounds.
     """
     zone = monitor.round.schedule.time_zone
     start, end = days.instants(zone)

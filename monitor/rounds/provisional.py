@@ -1,4 +1,4 @@
-"""Follow how the labels of a round come, and keep an early estimate of it up to date."""
+"""Track how a round's labels arrive, and keep its early estimate up to date."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from monitor.storage.labels.round_labels import RoundLabels
 from monitor.storage.rounds import round_claims, round_store
 from monitor.storage.rounds.round_claims import Claim
 
-SHORTEST = timedelta(days=1)  # labels that mature sooner are waited for
-FOLLOWED = 26  # the newest rounds that have closed, and open ones, that delays are learned from
+SHORTEST = timedelta(days=1)  # labels that mature sooner get no early estimate
+FOLLOWED = 26  # newest closed rounds, besides open ones, to learn delays from
 READINGS = 100  # of a round until it matures
 
 
@@ -40,7 +40,7 @@ def follow_labels(
     *,
     closes: bool = False,
 ) -> None:
-    """Count the labels of a round that mature, and estimate it early unless it ``closes`` now."""
+    """Count a round's maturing labels, and estimate it early unless it ``closes`` now."""
     columns, now = followed_classes(round_.settings), context.clock()
     if not columns or now < round_.window.end:
         return
@@ -85,7 +85,7 @@ def follow_labels(
 def _dated(
     context: MonitorContext, round_: Round, labels: RoundLabels, columns: Followed
 ) -> list[PositiveCount]:
-    """Return the readings before the first look, where all positive rows have a time."""
+    """Rebuild the readings before the first one; empty unless all positive rows have a time."""
     flagged = labels.is_flagged
     own = [one for one in labels.labeled if one.positive and flagged[one.stratum] in columns]
     if labels.censuses or not own:
@@ -120,7 +120,7 @@ def _scores(
 def _positive_since(
     context: MonitorContext, round_: Round, ids: Collection[str]
 ) -> dict[str, datetime]:
-    """Return when some items were known to be positive, of those whose rows tell."""
+    """Return when items were first known as positive, without items whose rows have no time."""
     since: dict[str, datetime] = {}
     for one in context.labelers_of(round_.settings):
         if ids and isinstance(one.labeler, ReadsTruth):
@@ -130,7 +130,7 @@ def _positive_since(
 
 
 def showed_estimate(context: MonitorContext, round_: Round) -> bool:
-    """Whether people saw numbers of a round before all of its labels were there."""
+    """Whether a round showed a provisional estimate."""
     if not followed_classes(round_.settings):
         return False
     with context.database.read() as connection:
@@ -138,7 +138,7 @@ def showed_estimate(context: MonitorContext, round_: Round) -> bool:
 
 
 def followed_classes(settings: RoundSettings) -> Followed:
-    """Return the predicted classes that one column labels over a day or more."""
+    """Return the column settings of the predicted classes whose labels take a day or more."""
     parts = parts_of(settings.labeling)
     of_class = {flagged: parts[part] for flagged, part in column_classes(settings.labeling).items()}
     return {

@@ -1,6 +1,6 @@
-"""Restating old rounds when a person asks for it: changed labels, or a newer method.
+"""Restate closed rounds at a person's request: with changed labels, or by a newer method.
 
-All that a history gets is written at once, so anyone who is stopped asks again.
+Each history is written in one transaction, so an interrupted request can be repeated.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ _SAME = 1e-9  # Numbers of two machines differ by less, those of two methods by 
 
 @dataclass(frozen=True, slots=True)
 class RestateRequest:
-    """What a person wants restated, and why.
+    """A person's request to restate rounds, and the reason.
 
-    rounds, since: Numbers of rounds, and the first of all later ones; with neither the rounds whose
-        labels change.
-    read_file: Reads answers to tasks out of a corrected label file.
-    truth: Whether the column of the truth is read again.
-    without: An annotator whose answers are taken out.
+    rounds, since: Numbers of rounds, and the number from which all rounds are included; with
+        neither, the rounds whose labels change.
+    read_file: Reads answers to tasks from a corrected label file.
+    truth: Whether to read the truth column again.
+    without: Annotator whose answers are withdrawn.
     """
 
     by: str
@@ -82,18 +82,18 @@ class RestateRequest:
 
     @property
     def names_rounds(self) -> bool:
-        """Whether it says which rounds."""
+        """Whether the request names rounds."""
         return bool(self.rounds) or self.since is not None
 
     def has(self, round_: Round) -> bool:
-        """Whether it is about a round; about all where it names none."""
+        """Whether the request includes a round; it includes all if it names none."""
         is_later = self.since is not None and round_.number >= self.since
         return not self.names_rounds or is_later or round_.number in self.rounds
 
 
 @dataclass(frozen=True, slots=True)
 class RestatedRound:
-    """The number of a round and its new version; ``own`` unless it only pools a restated one."""
+    """A round's number and new version; ``own`` is false if it only pools a restated round."""
 
     round: int
     version: int
@@ -117,10 +117,10 @@ def restate(
 ) -> RestateOutcome:
     """Restate closed rounds, each history at once.
 
-    A round whose column was read again takes its late labels by the settings of that reading. Where
-    every number comes out as it is, there is no new version. Raises `InputRefused` if a named round
-    cannot be restated, or the named annotator labeled none; `TryLater` if another worker has one of
-    them, or late labels are still to be counted.
+    A round whose column is read again keeps the column settings of that reading for late labels. If
+    neither a label nor an estimate changes, there is no new version. Raises `InputRefused` if a
+    named round cannot be restated, or if the named annotator labeled none; `TryLater` if another
+    worker has one of them, or if late labels are not counted yet.
     """
     rounds = _chosen(context, restatement)
     labels = _changed_labels(context, restatement, rounds)
@@ -130,7 +130,7 @@ def restate(
     restated: list[RestatedRound] = []
     for of_history in by_history.values():
         restated += _restate_history(context, restatement, of_history, labels, dry_run=dry_run)
-    if not dry_run:  # also of rounds that come out as they are: whoever restated them was killed
+    if not dry_run:  # also of unchanged rounds: the request that restated them may have been killed
         publish_classes(context, sorted({each.slot for each in rounds}))
     if restated and not dry_run:
         numbers = [each.round for each in restated if each.own]
@@ -141,7 +141,7 @@ def restate(
 
 
 def _chosen(context: MonitorContext, request: RestateRequest) -> list[Round]:
-    """Find the rounds to restate, in slot order; named ones have to be closed."""
+    """Find the rounds to restate, in slot order; named rounds must be closed."""
     name = context.settings.name
     with context.database.read() as connection:
         rounds = round_store.find_rounds(connection, name)
@@ -164,7 +164,7 @@ def _chosen(context: MonitorContext, request: RestateRequest) -> list[Round]:
 def _changed_labels(
     context: MonitorContext, request: RestateRequest, rounds: Sequence[Round]
 ) -> NewLabels:
-    """Read what the labels of some rounds are by today; nothing unless that was asked for."""
+    """Read the changed labels of some rounds from the sources that the request names."""
     by_people = [round_ for round_ in rounds if context.asks_people(round_.settings)]
     by_column = [round_ for round_ in rounds if readers_of_columns(context, round_)]
     events: defaultdict[int, list[LabelEvent]] = defaultdict(list)
@@ -206,7 +206,7 @@ def _restate_history(
     *,
     dry_run: bool,
 ) -> list[RestatedRound]:
-    """Restate rounds of one history; the claim on the first is that on all."""
+    """Restate rounds of one history; a claim on the first one covers all."""
     restated: list[RestatedRound] = []
 
     def act(claim: Claim) -> None:
@@ -232,7 +232,7 @@ def _restate_history(
 def _read_batch(
     context: MonitorContext, chosen: Sequence[Round], changes: NewAnswers
 ) -> HistoryBatch:
-    """Read the batch of the first round, with the new statements; the others stay as stored."""
+    """Read the batch of the first round with the changed answers; other labels stay as stored."""
     ids = {round_.id for round_ in chosen}
 
     def revised(
@@ -280,10 +280,10 @@ def _publish(
     *,
     dry_run: bool,
 ) -> list[RestatedRound]:
-    """Give ``own`` rounds of a history, and those that pool one, a new version.
+    """Give ``own`` rounds of a history, and the rounds that pool them, a new version.
 
-    Evidence and alerts stay as they are, even if labels changed. Returns the rounds with
-    their new versions; none if every number comes out as it was. ``dry_run`` writes nothing.
+    Evidence and alerts stay as they are, even if labels changed. Returns the rounds with their new
+    versions; none if neither a label nor an estimate changes. ``dry_run`` writes nothing.
     """
     estimates = estimate_batch(context, batch)
     with context.database.read() as connection:
@@ -320,14 +320,14 @@ class _Restatement(versions.Step):
     changes: NewAnswers
 
     def counted_revision(self, member: Member) -> int | None:
-        """Return the revision that storing the labels leads to; labels that came meanwhile wait."""
+        """Return the revision after the new labels are stored; labels that came meanwhile wait."""
         round_ = member.round
         if round_.id not in self.restated:
             return None
         return round_.label_revision + self.changes.revisions(round_.id)
 
     def record(self, connection: Connection, batch: HistoryBatch, now: datetime) -> HistoryBatch:
-        """Store the new labels, and who restated what."""
+        """Store the new labels, and who restated which versions."""
         label_store.insert_rows(
             connection, [row for rows in self.changes.rows.values() for row in rows]
         )
@@ -353,7 +353,7 @@ class _Restatement(versions.Step):
         return replace(batch, restated=read_restated(connection, monitor_id=monitor_id))
 
     def _record_own(self, connection: Connection, member: Member, now: datetime) -> None:
-        """Note it with the round, which reads late labels as it was restated from now on."""
+        """Note the restatement; if it read the truth, late labels use today's column settings."""
         round_ = member.round
         reason = restated_reason(member.version, self.request.by, self.request.why)
         round_transitions.note_event(connection, round_, reason, now)

@@ -1,7 +1,7 @@
-"""After a restore: rounds that only MLflow has are recorded as lost, and no round is repeated.
+"""Reconcile a restored store with MLflow: rounds that only MLflow has are recorded as lost.
 
-New versions of rounds that the store has lie above those that MLflow shows: it keeps the larger of
-two values at one step and time.
+No round is run twice. New versions of the store's own rounds get numbers above those in MLflow,
+which keeps the larger of two values at one step and time.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     Shown = Mapping[datetime, ShownRun]
-    """The run of each slot, by its latest version."""
+    """The live run of each slot, with its latest version."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestoredRounds:
-    """What MLflow has of one monitor and its restored store has not.
+    """Rounds and alerts of one monitor that MLflow has and its restored store lacks.
 
-    lost: Rounds that were recorded as lost just now.
-    behind: Other rounds of which MLflow shows a later version, each with that version.
-    alerts: Alerts that were open and are unknown now; None if that could not be read.
+    lost: Rounds that this call recorded as lost.
+    behind: Other rounds that have a later version in MLflow, each with that version.
+    alerts: Open alerts that the store does not have; None if their report is no longer in MLflow.
     """
 
     lost: tuple[Round, ...] = ()
@@ -74,7 +74,7 @@ def reconcile(context: MonitorContext, runs: RoundRuns) -> RestoredRounds:
         concern_store.forget_doubt(connection, monitor_id)
         rounds = round_store.find_rounds(connection, name)
         unknown = None if alerts is None else _end_unknown(connection, rounds, alerts, now)
-    # Not before the commit: whoever is stopped in between tags the same runs again.
+    # After the commit: a call that is stopped in between tags the same runs when repeated.
     _tag(runs, shown, rounds, behind)
     return RestoredRounds(
         tuple(r for r in rounds if r.is_lost and r.slot not in recorded),
@@ -84,7 +84,7 @@ def reconcile(context: MonitorContext, runs: RoundRuns) -> RestoredRounds:
 
 
 def _reported(round_: Round) -> int:
-    """Return the latest version that the store reported; a round that is abandoned uses one up."""
+    """Return the latest version that the store reported; being abandoned counts as one more."""
     return round_.version + (round_.state is RoundState.ABANDONED)
 
 
@@ -107,7 +107,7 @@ def _add_lost(
 
 
 def _raise_version(connection: Connection, round_: Round, run: ShownRun, now: datetime) -> None:
-    """Let the next version of a round lie above the one that MLflow shows, if it will have any."""
+    """Let the next version of a round, if it will have one, be above the version in MLflow."""
     if round_transitions.start_above(connection, round_.id, run.version):
         return
     settings = round_.settings.model_copy(update={"shown_version": run.version})
@@ -132,9 +132,9 @@ def _tag(
 def _firing_alerts(
     runs: RoundRuns, shown: Shown, recorded: Collection[datetime]
 ) -> list[AlertRow] | None:
-    """Read the open alerts of the newest report in MLflow; None if it is not there any more.
+    """Read the open alerts of the newest closed run; None if MLflow no longer has its report.
 
-    Those of a round that was ``recorded`` as lost before have been ended.
+    Empty if that round is ``recorded`` as lost: an earlier call has ended its alerts.
     """
     newest = max((slot for slot in shown if shown[slot].state == RoundState.CLOSED), default=None)
     if newest is None or newest in recorded:
@@ -149,7 +149,7 @@ def _firing_alerts(
 def _end_unknown(
     connection: Connection, rounds: Sequence[Round], firing: Sequence[AlertRow], now: datetime
 ) -> tuple[AlertRow, ...]:
-    """End the alerts that the store does not have, for the hooks; returns them."""
+    """Notify the hooks that alerts which the store does not have are over; returns them."""
     ids = alert_store.unknown_alerts(connection, [alert.id for alert in firing])
     unknown = tuple(alert for alert in firing if alert.id in ids)
     numbered = {round_.number: round_ for round_ in rounds}

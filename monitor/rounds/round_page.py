@@ -83,7 +83,7 @@ def read_report(
 
 
 def find_round(connection: Connection, monitor: str, number: int) -> Round:
-    """Find a round by its number, or refuse with the numbers that there are."""
+    """Find a round by its number; raises `InputRefused` with the existing numbers."""
     round_id = round_lists.numbered(connection, monitor, number)
     if round_id is None:
         numbers = round_lists.first_and_last(connection, monitor)
@@ -107,7 +107,7 @@ def _issues(issues: dict[str, tuple[int, bool]], *, are_bad: bool) -> dict[str, 
 
 
 def class_overviews(database: Database, monitors: Sequence[MonitorSettings]) -> list[ClassOverview]:
-    """Return how the blocks of classes stand that some monitors belong to, in their order."""
+    """Return the status of the blocks of classes that some monitors belong to, in their order."""
     blocks: dict[str, dict[str, str]] = {}
     for monitor in monitors:
         block = monitor.round.block
@@ -120,7 +120,7 @@ def class_overviews(database: Database, monitors: Sequence[MonitorSettings]) -> 
 
 
 def report_with_classes(connection: Connection, round_: Round) -> ClassReport | None:
-    """Read what the block of a round's monitor reported of its window; None if nothing was."""
+    """Read the class report of a round's window; None if its block has not published one."""
     block = round_.settings.block
     if block is None or block.kind != "classes":
         return None
@@ -144,7 +144,7 @@ def _overview(connection: Connection, block: str, classes: Mapping[str, str]) ->
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A round, its estimates, what it is the first of, and whether it was restated."""
+    """A round, its estimates, the settings that changed with it, and whether it was restated."""
 
     round: Round
     estimates: Sequence[EstimateRow]
@@ -153,7 +153,7 @@ class Row:
 
     @property
     def remarks(self) -> str:
-        """What is special about its estimates."""
+        """Remarks on its estimates, such as that they are partial or restated."""
         return rounds.remarks_text(
             self.round.estimated_version,
             partial=self.round.partial,
@@ -177,7 +177,7 @@ class ListedRounds:
 
 
 def listed(connection: Connection, query: ListQuery) -> ListedRounds:
-    """Read the rounds to list; what it takes grows with them, not with those left out."""
+    """Read the rounds to list; the cost grows with these, not with all rounds."""
     ids, has_older = round_lists.find_listed(connection, query)
     rounds = many_rounds.read_many(connection, ids)
     changes = _changes(connection, rounds, query)

@@ -1,4 +1,4 @@
-"""The steps of a round, each repeatable; `run-once`, the service and backfills call the same."""
+"""Repeatable steps of a round, shared by `run-once`, the service and backfills."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ SETTLING = timedelta(minutes=15)
 
 
 def run(context: MonitorContext) -> None:
-    """Do all that is due for one monitor: open, draw, hand out, collect, close, correct, retire.
+    """Run all due steps of one monitor: open, draw, send, collect, close, correct, retire.
 
-    What keeps one round from going on does not keep the others, not even if it ends the process:
-    rounds that a worker left in mid-step come last, each by itself, the longest waiting first.
+    A round that fails does not stop the others, even if it ends the process: rounds whose worker
+    stopped in mid-step run last, one at a time, the longest waiting first.
 
-    Raises `MonitorError`, the gravest obstacle met, once everything else is done.
+    Raises the gravest `MonitorError` of these steps after all of them have run.
     """
     open_due(context)
     noted = _error_of(partial(note_missed_limits, context))
     rounds = _unfinished(context)
     claimed = [(each.claimed_until, each) for each in rounds if each.claimed_until is not None]
-    # A worker claimed these and has not given them back: it ended, or is at it.
+    # These rounds are still claimed: their worker has ended or is still at work.
     interrupted = [round_ for _, round_ in sorted(claimed, key=itemgetter(0))]
     obstacles = [
         noted,
@@ -64,7 +64,7 @@ def run(context: MonitorContext) -> None:
 
 
 def _publish_lost(context: MonitorContext) -> list[MonitorError | None]:
-    """Publish the averages over classes that nobody came to; no window keeps the others."""
+    """Publish missing averages over classes; a window that fails does not stop the others."""
     windows: dict[datetime, ClassVersion] = {}
     obstacles = [_error_of(lambda: windows.update(lost_windows(context)))]
     for slot, marker in windows.items():
@@ -92,7 +92,7 @@ def _read_and_finish(context: MonitorContext, rounds: list[Round]) -> list[Monit
 def _begin_all(
     context: MonitorContext, due: list[Round]
 ) -> tuple[list[MonitorError | None], list[Round], UnsentRounds]:
-    """Draw rounds and hand out their tasks; returns the rounds, and which tasks are out."""
+    """Draw rounds and send their tasks; returns errors, rounds, and rounds with unsent tasks."""
     sent, now = _read_sent(context, due), context.clock()
     begun = [round_.id for round_ in due if _may_begin(round_, sent, now)]
     if not begun:
@@ -105,7 +105,7 @@ def _begin_all(
 def _finish_all(
     context: MonitorContext, rounds: list[Round], collected: CollectResult
 ) -> list[MonitorError | None]:
-    """Close and correct rounds whose labels were read just now: others may have unseen ones."""
+    """Close and correct rounds whose labels were just read; the others may have unread labels."""
     due = [
         round_.id
         for round_ in rounds
@@ -117,14 +117,14 @@ def _finish_all(
 
 
 def _may_begin(round_: Round, sent: UnsentRounds, now: datetime) -> bool:
-    """Whether a round is to be drawn (not one that a clock ahead opened) or has tasks to send."""
+    """Whether a round has unsent tasks, or is open and its slot is not in the future."""
     if round_.state is RoundState.OPEN:
         return round_.slot <= now
     return round_.state is RoundState.LABELING and round_.id in sent.not_all
 
 
 def _error_of(act: Callable[[], object]) -> MonitorError | None:
-    """Do a step and return what stopped it, so that it stops no other."""
+    """Run a step and return its error instead of raising it, so that other steps still run."""
     try:
         act()
     except MonitorError as error:
@@ -143,7 +143,7 @@ def backfill(
     Stops at the first of ``end``, the present and the end of the predictions. Yields each slot with
     its round, or None if that had ended before.
 
-    Raises `MonitorError`, the gravest obstacle met, once all slots were gone through.
+    Raises the gravest `MonitorError` after the last slot.
     """
     obstacles: list[MonitorError | None] = []
     for slot in backfill_slots(context, start, end):
@@ -175,7 +175,7 @@ def backfill_slots(
 
 
 def run_all(context: MonitorContext, round_id: int) -> None:
-    """Take one round as far as it gets, before another one is drawn that may build on it."""
+    """Run one round through all due steps, before a later round is drawn that may pool it."""
     begin(context, round_id)
     round_ = _read(context, round_id)
     if _is_out(round_, _read_sent(context, [round_])):
@@ -183,14 +183,14 @@ def run_all(context: MonitorContext, round_id: int) -> None:
 
 
 def begin(context: MonitorContext, round_id: int) -> None:
-    """Draw an open round and hand out its tasks."""
+    """Draw an open round and send its tasks."""
 
     def step(claim: Claim) -> None:
         round_ = _read(context, round_id)
         if round_.state is RoundState.OPEN:
             if claim.was_abandoned:
                 _note_obstacle(context, claim, DRAW_INTERRUPTED)
-            # Of two rounds that open one history at once, the second is drawn by the first's bands.
+            # If two rounds start one history at once, the second is drawn with the first's bands.
             retried(lambda: draw(context, round_, claim), times=1)
             round_ = _read(context, round_id)
         if round_.state is RoundState.LABELING:
@@ -200,7 +200,7 @@ def begin(context: MonitorContext, round_id: int) -> None:
 
 
 def finish(context: MonitorContext, round_id: int) -> None:
-    """Close a round whose labels are in or late, or correct one."""
+    """Close a round whose labels are complete or overdue, or correct a closed one."""
 
     def step(claim: Claim) -> None:
         with context.database.read() as connection:
@@ -218,7 +218,7 @@ def finish(context: MonitorContext, round_id: int) -> None:
 
 
 def _stabilizes(context: MonitorContext, round_: Round, collected: CollectResult) -> bool:
-    """Whether to wait, once the deadline has come, for a file that is being written."""
+    """Whether to wait after the deadline for a file that is still being written."""
     if round_.id not in collected.unsettled:
         return False
     ends, now = (round_.deadline, round_.people_deadline), context.clock()
@@ -233,13 +233,13 @@ def _may_finish(round_: Round, collected: CollectResult, now: datetime) -> bool:
 
 
 def _has_all_labels(round_: Round, now: datetime) -> bool:
-    """Whether a closed round still allows for labels to come though all are known by its age."""
+    """Whether a round still allows for label delays although the longest delay has passed."""
     delays = round_.settings.delays
     return delays is not None and now >= round_.window.end + timedelta(days=delays.longest)
 
 
 def _settle(context: MonitorContext, round_: Round, claim: Claim) -> None:
-    """Let a round whose labels are all known, and which was computed with them, be final."""
+    """Clear the label delays of a round once the longest has passed, which makes it final."""
     if _has_all_labels(round_, context.clock()):
         settings = round_.settings.model_copy(update={"delays": None})
         with context.database.write() as connection:
@@ -258,7 +258,7 @@ def _claimed(context: MonitorContext, round_id: int, step: Callable[[Claim], Non
             _note_obstacle(context, claim, str(error))
             raise
         except MonitorError:
-            raise  # a refused config, say, which is shown where it is set right, not with a round
+            raise  # such as a refused config, which is shown with the config and not with a round
         except Exception as error:
             log.exception("round stopped by a bug", monitor=context.settings.name, round=round_id)
             bug = StoppedByBug.of(error)
@@ -270,7 +270,7 @@ def _claimed(context: MonitorContext, round_id: int, step: Callable[[Claim], Non
 
 def _note_obstacle(context: MonitorContext, claim: Claim, obstacle: str) -> None:
     number = None
-    # Where the store is away, the obstacle itself is raised; failing to note it must not hide it.
+    # If the store is unavailable, the caller still raises the obstacle itself.
     with suppress(TryLater), context.database.write() as connection:
         round_transitions.note_obstacle(connection, claim, obstacle, context.clock())
         number = round_store.read_round(connection, claim.round_id).number
@@ -293,7 +293,7 @@ def _read_sent(context: MonitorContext, rounds: list[Round]) -> UnsentRounds:
 
 
 def _is_out(round_: Round, sent: UnsentRounds) -> bool:
-    """Whether to ask about a round: not while somebody has yet to hand out its tasks."""
+    """Whether to read a round's labels: it is drawn, and some of its tasks were sent."""
     drawn = round_.state in {RoundState.LABELING, RoundState.CLOSED}
     return drawn and round_.id not in sent.none
 

@@ -1,4 +1,4 @@
-"""How monitors stand: what people ask first, from the store alone."""
+"""Status of monitors, read from the store alone."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """One monitor at one moment.
+    """Status of one monitor at one moment.
 
-    ``limits`` compares the metrics of the last round that closed with its limits.
-    ``worst_case`` says what missing answers make of the intervals. ``problems`` need somebody,
-    ``concerns`` need a look, ``notes`` are worth knowing. By the id of each open alert:
-    ``firing_notices`` has the notice that was sent, ``recoveries`` how far it is from its end.
+    ``limits`` compares the metrics of the last closed round with its limits. ``worst_case``
+    describes the effect of missing answers on the intervals. ``problems`` need action, ``concerns``
+    need attention, ``notes`` inform. By the id of each open alert, ``firing_notices`` has the
+    notice that was sent, and ``recoveries`` how far the alert is from its end.
     """
 
     monitor: str
@@ -73,12 +73,12 @@ class Overview:
 
     @property
     def headline(self) -> str:
-        """The status, or what is beyond a limit where no alert tells it."""
+        """The status, or the metrics beyond a limit if no alert reports them."""
         return headline_text(self.status, self.limits, self._provisional)
 
     @property
     def colour(self) -> Status:
-        """The status that lends the headline its colour."""
+        """The status whose colour the headline has."""
         return colour_status(self.status, self.limits, self._provisional)
 
     @property
@@ -89,7 +89,7 @@ class Overview:
 def overviews(
     database: Database, monitors: Sequence[MonitorSettings], now: datetime
 ) -> list[Overview]:
-    """Return how some monitors stand, in as many queries as for one."""
+    """Return the status of some monitors, in their order."""
     with database.read() as connection:
         return [_overview(connection, one) for one in read_statuses(connection, monitors, now)]
 
@@ -164,7 +164,7 @@ def _problems(stored: StoredStatus) -> list[str]:
         *(lines.no_estimate_line(each.round, each.reason) for each in stored.without_estimate),
         *([] if stored.doubt is None else [stored.doubt]),
         *(dead_line(effect) for effect in stored.held_up if effect.dead),
-        # what somebody has to put right about labels, and which places could not be read
+        # label problems that people must fix, and locations that could not be read
         *(problem for notes in stored.labels for problem in notes.problems),
         *(lines.unread_labels_line(notes.obstacle) for notes in stored.labels if notes.obstacle),
     ]

@@ -1,4 +1,4 @@
-"""What the store has on monitors, read in as many statements for all as for one."""
+"""Read the status of monitors from the store, in as many statements for all as for one."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 NOTHING_SEEN = MonitorRounds()  # A monitor that has no round yet
-NO_ROUND = 0  # Stands for the id of a round that there is none of; ids begin at 1
+NO_ROUND = 0  # Placeholder for the id of a round if there is none; ids begin at 1
 
 Of = TypeVar("Of", "StoredAlert", "WaitingSink", "Attention")
 ValueT = TypeVar("ValueT")
@@ -50,7 +50,7 @@ ValueT = TypeVar("ValueT")
 
 @dataclass(frozen=True, slots=True)
 class StoredStatus:
-    """What the store has on one monitor.
+    """Stored status of one monitor.
 
     ``issues`` are of its newest round, ``estimates`` and ``notices`` of the last that closed.
     """
@@ -90,7 +90,7 @@ class StoredStatus:
 def read_statuses(
     connection: Connection, monitors: Sequence[MonitorSettings], now: datetime
 ) -> Iterator[StoredStatus]:
-    """Read what the status of some monitors is made of, in their order."""
+    """Read the stored status of some monitors, in their order."""
     only = monitors[0].name if len(monitors) == 1 else None
     seen = many_rounds.read_monitor_rounds(connection, now, only)
     alerts = alert_store.find_alerts(connection, monitor=only, state=AlertState.FIRING)
@@ -161,7 +161,7 @@ def _by_monitor(rows: Iterable[Of]) -> dict[str, list[Of]]:
 
 
 def first_shown(rows: Iterable[EstimateRow]) -> list[EstimateRow]:
-    """Choose what people see first, in a fixed order."""
+    """Select the estimates that people see first, in a fixed order."""
     named = {(row.metric, row.basis, row.estimand): row for row in rows}
     return [named[each] for each in SHOWN if each in named]
 

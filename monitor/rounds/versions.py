@@ -1,6 +1,7 @@
 """Versions of a round: counts, estimates, evidence, alert moves and effects in one transaction.
 
-A batch is computed from one state of the store and written only if the history is still in it.
+A batch is computed from one snapshot of the store and written only if the history has not changed
+since.
 """
 
 from __future__ import annotations
@@ -70,11 +71,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Step:
-    """What gives a round a new version, and the later rounds of its history that pool it.
+    """A change that gives a new version to a round and to the later rounds that pool it.
 
     reason: Why the round has a new version.
-    concerns: Sentences by their kind, noted once alerts are known.
-    restated: Rounds, by id, whose labels were changed by people who may know the results.
+    concerns: Sentences by kind, noted after alerts have moved.
+    restated: Ids of rounds whose labels were changed by people who may know the results.
     """
 
     claim: Claim
@@ -83,7 +84,7 @@ class Step:
     restated: Collection[int] = ()
 
     def begin(self, connection: Connection, batch: HistoryBatch, now: datetime) -> HistoryBatch:  # noqa: ARG002
-        """Hold the round and write what precedes its version; returns the batch after that."""
+        """Hold the claim and write what must precede the version; returns the updated batch."""
         round_claims.hold(connection, self.claim)
         return batch
 
@@ -92,7 +93,7 @@ class Step:
         return member.round.label_revision
 
     def record(self, connection: Connection, batch: HistoryBatch, now: datetime) -> HistoryBatch:  # noqa: ARG002
-        """Write what else belongs to the step; returns the batch after that."""
+        """Write the other rows of the step; returns the updated batch."""
         return batch
 
     def evidence(
@@ -102,7 +103,7 @@ class Step:
         estimates: Estimates,  # noqa: ARG002  of steps that read evidence
         now: datetime,  # noqa: ARG002
     ) -> BatchEvidence:
-        """Write the evidence of the versions and move alerts; here both stay as they were."""
+        """Write the evidence of the versions and move alerts; by default both stay unchanged."""
         alerts = alert_store.find_alerts(connection, monitor=batch.affected[0].round.monitor)
         readings = read_stored_readings(connection, batch.affected)
         evidence_store.write_readings(connection, _by_version(batch.affected, readings))
@@ -116,9 +117,9 @@ def commit_version(
     parts: Mapping[int, VersionParts],
     step: Step,
 ) -> None:
-    """Write all that a step changes: counts, estimates, evidence, alert moves, effects, or nothing.
+    """Write a step in one transaction: counts, estimates, evidence, alert moves and effects.
 
-    Raises `RoundMoved` if somebody published into the history meanwhile.
+    Raises `RoundMoved` if another worker has changed the history meanwhile.
     """
     now = context.clock()
     with context.database.write() as connection:
@@ -140,8 +141,8 @@ def _write_versions(
     parts: Mapping[int, VersionParts],
     step: Step,
 ) -> None:
-    """Store what versions count and estimate, and make them the latest of their rounds."""
-    # Whoever computed from an older state of the history stops here.
+    """Store the counts and estimates of versions, and make them the latest of their rounds."""
+    # A worker that computed from an older state of the history stops here.
     estimate_store.claim_history(connection, batch.history.id, batch.history.revision)
     members = {(member.round.id, member.version): member for member in batch.affected}
     tallies = {key: member.tally.strata for key, member in members.items()}
@@ -182,7 +183,7 @@ def _by_version(
 
 class _Closing(Step):
     def begin(self, connection: Connection, batch: HistoryBatch, now: datetime) -> HistoryBatch:
-        """Move the round, with its first version."""
+        """Move the round to closed, with its first version."""
         due = batch.affected[0]
         # A clock that is behind does not shorten the time for late labels.
         until = max(now, due.round.slot) + due.round.settings.late_labels
@@ -193,7 +194,7 @@ class _Closing(Step):
         return batch.with_due(replace(due.round, state=after, reason=None, **end))
 
     def record(self, connection: Connection, batch: HistoryBatch, now: datetime) -> HistoryBatch:
-        """Note what is missing or disputed; no such concern can stand from before the closing."""
+        """Note missing answers and disputes; a round has no such concern before it closes."""
         due = batch.affected[0]
         if disputes := find_disputes(due, batch.labels[due.round.id]):
             note_disputes(connection, due.round, disputes, now)
@@ -204,12 +205,12 @@ class _Closing(Step):
     def evidence(
         self, connection: Connection, batch: HistoryBatch, estimates: Estimates, now: datetime
     ) -> BatchEvidence:
-        """Freeze the evidence of the round, which may fire; correct the evidence of later ones."""
+        """Freeze the round's evidence, which may fire alerts; correct evidence of later rounds."""
         due, *later = batch.affected
         alerts = alert_store.find_alerts(connection, monitor=due.round.monitor)
         own = estimates[due.round.id]
         readings, moves = freeze_evidence(connection, due.round, own, alerts, now)
-        # Stored before the rounds after it are corrected: an alert that it fires is read there.
+        # Stored before later rounds are corrected: they read the alerts that it fires.
         evidence_store.write_readings(connection, {(due.round.id, due.version): readings})
         alerts = after_moves(alerts, moves)
         rest = _corrected(connection, batch, later, estimates, alerts, now)
@@ -233,7 +234,7 @@ class _Correction(Step):
     def evidence(
         self, connection: Connection, batch: HistoryBatch, estimates: Estimates, now: datetime
     ) -> BatchEvidence:
-        """Compute the evidence of all affected rounds again; it may revise an alert, never fire."""
+        """Recompute the evidence of all affected rounds; it may revise an alert, but fires none."""
         alerts = alert_store.find_alerts(connection, monitor=batch.affected[0].round.monitor)
         return _corrected(connection, batch, batch.affected, estimates, alerts, now)
 
@@ -249,7 +250,7 @@ def close(
 ) -> None:
     """Close a round: its first version, frozen evidence, alert moves and effects.
 
-    ``labels`` are its labels if they were read already. ``concerns`` are sentences by their kind.
+    ``labels`` are its labels if they were read already. ``concerns`` are sentences by kind.
     """
     batch = read_batch(context, round_, round_labels=labels)
     estimates = estimate_batch(context, batch)
@@ -262,9 +263,9 @@ def close(
 
 
 def correct(context: MonitorContext, round_: Round, claim: Claim) -> None:
-    """Give a closed round, and those that pool it, a new version from labels that came late.
+    """Give a closed round, and the rounds that pool it, a new version with its late labels.
 
-    Label events that leave all counts as they were make none.
+    Makes no version if no count has changed, unless the round allows for label delays.
     """
     batch = read_batch(context, round_)
     due = batch.affected[0]
@@ -291,10 +292,10 @@ def read_early(
     labels: RoundLabels,
     waiting: Collection[str],
 ) -> None:
-    """Read the evidence of a round that takes labels: it fires what its closing will fire anyway.
+    """Read the evidence of an open round early, and fire the alerts that its closing would fire.
 
-    Answers that an adjudicator may still decide count as missing, as do those to items ``waiting``
-    for a second person, and those that people usually may still correct.
+    Counts as missing: answers that an adjudicator may still decide, answers to items ``waiting``
+    for a second person, and recent answers that people may still correct.
     """
     batch, now = read_batch(context, round_, round_labels=labels), context.clock()
     sample = batch.labels[round_.id].without(batch.recurring[round_.id]).settled(waiting)
@@ -331,7 +332,7 @@ def abandon(context: MonitorContext, round_: Round, claim: Claim, reason: str) -
         )
         for alert in alert_store.find_alerts(
             connection, monitor=round_.monitor, state=AlertState.FIRING
-        ):  # of answers that were taken back since
+        ):  # fired early, by answers that were withdrawn since
             if alert.fired_round_id == round_.id:
                 alert_store.end(connection, alert.id, AlertState.REVISED, why=reason, now=now)
                 enqueue_ended(connection, alert, reason, now, by_hand=False)
