@@ -13,15 +13,15 @@ POINTS = 2**9
 
 
 @contextmanager
-def coarse():
+def coarse(points=POINTS):
     """Estimate by few points and proposals, and simulate drops to come on few paths."""
-    with pytest.MonkeyPatch.context() as patch, few_points(POINTS):
+    with pytest.MonkeyPatch.context() as patch, few_points(points):
         for simulated in (alert_power, smallest_drops):
             patch.setitem(simulated.__kwdefaults__ or {}, "paths", 20)
         patch.setitem(delay.detection.__kwdefaults__ or {}, "rounds", 8)
         patch.setattr(delay, "_FINEST", 0.1)
         for proposals in ("FIRST_ANALYSIS", "PROPOSALS"):
-            patch.setattr(label_error, proposals, POINTS)
+            patch.setattr(label_error, proposals, points)
         yield
 
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from tests.faults.few_points import few_points
+from tests.coarse import coarse
 from tests.rounds.scene import Scene, settings
 
 
 @pytest.fixture(autouse=True)
 def _coarse(request):
-    with few_points(getattr(request.module, "POINTS", 2**8)):
+    with coarse(getattr(request.module, "POINTS", 2**8)):
         yield
 
 

@@ -63,21 +63,6 @@ def test_a_round_flags_as_it_was_opened(waiting, changed):
     assert waiting.concerns() == []
 
 
-def test_a_round_compares_by_the_challenger_that_it_was_opened_with(waiting):
-    def rival(threshold):
-        challenger = {"name": "v8", "score": "score", "threshold": threshold}
-        return {"source": {"challenger": challenger}}
-
-    assert attempt(waiting, **rival(0.25)) is not None
-
-    arrive(waiting)
-    attempt(waiting, **rival(0.75))
-
-    drawn = "select counts from round_parts where name = 'challenger' and version = 0"
-    [(counts,)] = waiting.rows(drawn)
-    assert sum(flagged for _, flagged, _ in json.loads(counts)) == ITEMS * 3 / 4
-
-
 def test_a_wrong_column_can_be_corrected_while_the_round_waits(waiting):
     arrive(waiting)
     wrong = {"columns": COLUMNS | {"score": "scroe"}}

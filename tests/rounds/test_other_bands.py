@@ -6,7 +6,6 @@ from monitor.domain.sample_settings import Bands, Sample
 from tests.rounds.played import played
 from tests.rounds.scene import REFERENCE, Scene, settings
 
-POINTS = 2**10
 THREE = Sample(max_labels=400, bands=Bands(flagged=2, passed=3))
 SETTINGS = settings(labels=400)
 
