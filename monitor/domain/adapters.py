@@ -1,7 +1,7 @@
-"""What a package gives so that its source, labeler or hook can be in a config.
+"""Adapters: the interface by which a package adds its own kind of source, labeler or hook.
 
-An entry point of the group ``pr_monitor.sources``, ``pr_monitor.labelers`` or ``pr_monitor.hooks``,
-named as the kind, leads to an adapter; docs/project/adapters.md has an example.
+A package declares an entry point, named after the kind, in the group ``pr_monitor.sources``,
+``pr_monitor.labelers`` or ``pr_monitor.hooks``; docs/project/adapters.md has an example.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ProposedMonitor(NamedTuple):
     """A monitor that a source proposes for a first config.
 
     source: Its source, and its judge if there is one, as lines of YAML.
-    question: What people who label are asked.
+    question: The question that labelers answer.
     """
 
     name: str
@@ -43,11 +43,11 @@ class ProposedMonitor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Adapter(Generic[SettingsT, SiteT, MadeT]):
-    """A kind of source, labeler or hook: its settings, and how one is made of them.
+    """A kind of source, labeler or hook: the class of its settings, and how to make one.
 
-    A source is made of them and the config's folder, a hook with its `HookContext`, and any other
-    with its site. ``propose`` writes the source of a first config, from a name in MLflow, the
-    config's folder, MLflow's address and what flags said.
+    ``make`` takes the settings and, for a source, the config's folder, for a labeler its
+    `LabelerSite`, for a hook its `HookContext`. ``propose`` writes the source of a first config
+    from a name in MLflow, the config's folder, MLflow's address and the flags of the command.
     """
 
     settings: type[SettingsT]
@@ -56,11 +56,10 @@ class Adapter(Generic[SettingsT, SiteT, MadeT]):
 
 
 class SourceSettings(Settings):
-    """What every source shares; a source adds ``kind: Literal[...]`` and what it needs itself.
+    """Settings common to all sources; a source adds ``kind: Literal[...]`` and its own settings.
 
-    An item is flagged where its score is at least ``threshold``, if there is one. ``timeout`` is
-    how long one reading may take. ``grace`` is how long a round waits for predictions that are
-    missing or cannot be used.
+    An item is flagged if its score is at least ``threshold``. ``timeout`` limits one reading.
+    ``grace`` is how long a round waits for predictions that are missing or unusable.
     """
 
     threshold: float | None = None
@@ -74,10 +73,10 @@ class SourceSettings(Settings):
     _tracking_uri: str = PrivateAttr(default="")
 
     def own(self) -> dict[str, Any]:
-        """Return what a round keeps of its source: how rows are read, and no secret.
+        """Return the settings that a round stores: how rows are read, without secrets.
 
-        Settings that may hold one, such as an address, are kept as a digest without it, which tells
-        only whether they are still the same.
+        A setting that may contain a secret, such as an address, is stored as a digest of its masked
+        text, which shows only whether the setting has changed.
         """
         secrets = self._secrets()
         frozen = self.model_dump(
@@ -87,7 +86,7 @@ class SourceSettings(Settings):
         return {"kind": getattr(self, "kind", ""), **frozen, DIGESTS: digests}
 
     def unfrozen(self) -> dict[str, Any]:
-        """Return the settings that no round keeps; each is read as the config has it."""
+        """Return the settings that rounds do not store; they always come from the config."""
         names = self._secrets() | self.undecided
         return {name: getattr(self, name) for name in self.model_fields_set & names}
 
@@ -98,11 +97,11 @@ class SourceSettings(Settings):
 
     @property
     def judged_by(self) -> Judge | None:
-        """The judge whose verdicts it reads; None without one."""
+        """The judge whose verdicts the source reads, or None."""
         return self._judge
 
     def why_no_judge(self, judge: Judge) -> str | None:  # noqa: ARG002  what columns it has
-        """Describe why verdicts cannot be read here; None if they can."""
+        """Explain why this source cannot read verdicts; None if it can."""
         return f"the source {getattr(self, 'kind', 'of this kind')} reads no verdicts"
 
     def judge_by(self, judge: Judge | None) -> None:
@@ -111,36 +110,36 @@ class SourceSettings(Settings):
 
     @property
     def caveat(self) -> str | None:
-        """What such a source may lack without its showing; None if nothing."""
+        """Predictions that this kind of source may miss without notice; None if it misses none."""
         return None
 
     @property
     def tracking_uri(self) -> str:
-        """MLflow's address in the config; empty before the config is whole."""
+        """MLflow's address in the config; empty until the whole config is read."""
         return self._tracking_uri
 
     def track_at(self, tracking_uri: str) -> None:
-        """Read from this MLflow, where the source is MLflow's own."""
+        """Set MLflow's address, for sources that read from MLflow."""
         self._tracking_uri = tracking_uri
 
     @property
     def has_scores(self) -> bool:
-        """Whether items have scores, by which a class can be cut into bands."""
+        """Whether items have scores, so that a class can be cut into score bands."""
         return True
 
     @property
     def shown_columns(self) -> tuple[str, ...] | None:
-        """Names of the columns that people are shown; None if only the source knows them."""
+        """Names of the columns shown to labelers; None if only the source knows them."""
         return None
 
     @property
     def challenged_by(self) -> Challenger | None:
-        """Another classifier whose decisions its frames have (`Frame.challenged`); None if not."""
+        """The challenger whose decisions are in the frames (`Frame.challenged`), or None."""
         return None
 
     @property
     def has_truths(self) -> bool:
-        """Whether labels by column can be read where the predictions are (`HasTruths`)."""
+        """Whether a column labeler can read labels from this source (`HasTruths`)."""
         return False
 
     @property
@@ -162,13 +161,13 @@ def _digest(value: object) -> str:
 
 
 class LabelerSite(NamedTuple):
-    """What a labeler is made of besides its settings.
+    """Everything a labeler needs besides its settings.
 
-    folder, clock: Of the config, where relative paths start; and the present time.
+    folder, clock: The config's folder, the base of relative paths; and the current time.
     store: The `monitor.storage.database.Database` of the rounds.
     tracking_uri, experiment: MLflow's address, and an experiment for this monitor's labels.
-    source: Of the monitor's predictions.
-    block: That a round was opened in; None for a monitor by itself.
+    source: The source of the monitor's predictions.
+    block: The block that the monitor belongs to; None for a single monitor.
     """
 
     folder: Path
@@ -181,6 +180,6 @@ class LabelerSite(NamedTuple):
 
 
 class HookSettings(Settings):
-    """What the settings of every hook derive from, which narrow ``kind`` to a `Literal`."""
+    """Base class for the settings of hooks; subclasses narrow ``kind`` to a `Literal`."""
 
     kind: str

@@ -1,8 +1,8 @@
-"""How evidence turns into alerts: firing, resolved, and revised when late labels change it.
+"""How evidence becomes alerts: firing, resolved, and revised if late labels change the evidence.
 
-Only the evidence of a round's first version, frozen at its closing, may fire. While an alert is
-open, later rounds gather evidence that its limit is kept again; enough of it ends the alert
-(docs/method.md).
+Only the evidence of a round's first version, frozen when the round closes, can fire an alert. While
+an alert is open, later rounds gather evidence of recovery, that is, that the metric keeps its limit
+again; enough of it ends the alert (docs/method.md).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from monitor.stats.detection.recovery import Recovery
 
 LEARNING_ROUNDS = 6
-"""Rounds with an estimate before limits are proposed: some weeks, and as many labels as a low
-quantile needs to mean anything."""
+"""Rounds with an estimate before limits are proposed: a few weeks, and enough labels for a
+meaningful low quantile."""
 
 
 class AlertState(StrEnum):
-    """Where an alert stands; the last two are where it ends."""
+    """The states of an alert; the last two are final."""
 
     FIRING = "firing"
     RESOLVED = "resolved"
@@ -35,7 +35,7 @@ class AlertState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AlertNote:
-    """What a person did about an alert, in their words."""
+    """A note by a person on what they did about an alert."""
 
     at: datetime
     by: str
@@ -44,7 +44,7 @@ class AlertNote:
 
 @dataclass(frozen=True, slots=True)
 class StoredAlert:
-    """An alert as the store has it, with its monitor's name and the round that fired it."""
+    """A stored alert with its monitor's name and the round that fired it."""
 
     id: str
     monitor: str
@@ -66,8 +66,8 @@ class EvidenceState(StrEnum):
     """The evidence of a round on a limit, or why it is missing.
 
     ``silent``: no label bears on the limit, or the metric is undefined in the window.
-    ``other_version``: the program that read it had other alternatives, so nothing can be added to
-    it.
+    ``other_version``: another version of the program computed it against other alternatives, so
+    it cannot be continued.
     """
 
     GATHERED = "gathered"
@@ -78,7 +78,7 @@ class EvidenceState(StrEnum):
 
 
 class ChainStep(NamedTuple):
-    """Log e of a round of a chain, and after each block before its end."""
+    """Log e-values of one round of a chain; ``log_path`` has those after each earlier block."""
 
     log_e: tuple[float, ...]
     log_path: tuple[tuple[float, ...], ...] = ()
@@ -86,14 +86,13 @@ class ChainStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LimitReading:
-    """What one closing found about one limit.
+    """Evidence on one limit when one round closes.
 
     A new ``chain`` of evidence starts when an alert ends, or when the limit, the promise or the
-    number of watched limits changes; ``order`` counts all closings of the limit. ``log_e`` is of
-    each alternative in this round, ``log_m`` of the chain so far (None while an alert is open),
-    ``log_path`` after each block before the round's end. ``recovery`` is the evidence that the
-    limit is kept again, ``log_recovery`` the step of this round there; None without
-    one.
+    number of watched limits changes; ``order`` counts all closings for the limit. ``log_e`` has the
+    log e-value of this round for each alternative, ``log_m`` the evidence of the chain so far (None
+    while an alert is open), ``log_path`` the log e-values after each block before the round's end.
+    ``recovery`` is the evidence of recovery, ``log_recovery`` this round's step of it, or None.
     """
 
     limit: float
@@ -117,13 +116,13 @@ class LimitReading:
 
     @property
     def ends_alert(self) -> bool:
-        """Whether the alert that was open ends by this closing; one without a step ends none."""
+        """Whether this closing ends the open alert; False if it took no step of recovery."""
         took_step = self.log_recovery is not None
         return took_step and self.recovery is not None and self.recovery.ends
 
 
 def evidence_state(reading: LimitReading, *, is_compared: bool) -> EvidenceState:
-    """Describe a reading; ``is_compared``: its round had earlier ones to compare with."""
+    """Return the state of a reading; ``is_compared``: there were earlier rounds to compare with."""
     if reading.log_m is None:
         by_this = is_comparable([reading.log_e])
         return EvidenceState.ALERT_OPEN if by_this else EvidenceState.OTHER_VERSION
@@ -133,7 +132,7 @@ def evidence_state(reading: LimitReading, *, is_compared: bool) -> EvidenceState
 
 
 def only_learns(states: Sequence[str | None]) -> bool:
-    """Whether a round watched no limit: it has none, or had nothing to compare its labels with."""
+    """Whether a round watched no limit: it has no limits, or no earlier rounds to compare with."""
     return all(state == EvidenceState.LEARNING for state in states)
 
 
@@ -147,10 +146,10 @@ def next_reading(
     log_recovery: float | None,
     log_path: tuple[tuple[float, ...], ...] = (),
 ) -> LimitReading:
-    """Read one more closing, after ``last``; it fires if evidence is enough after any block.
+    """Return the reading that follows ``last``; it fires if any block reaches the threshold.
 
-    ``log_recovery`` is the round's evidence that the limit is kept again; None for a round of the
-    time before the alert, which takes no step.
+    ``log_recovery`` is the round's evidence of recovery; None for a round from before the alert,
+    which takes no step.
     """
     order, chain = (1, 1) if last is None else (last.order + 1, last.chain)
     if alert_open:
@@ -184,12 +183,12 @@ def reaches(
     log_e: Sequence[float],
     log_threshold: float,
 ) -> bool:
-    """Whether evidence reaches the threshold in one more round, after a block or at its end."""
+    """Whether one more round reaches the threshold, after any of its blocks or at its end."""
     return any(log_e) and before.highest([*log_path, log_e]) >= log_threshold
 
 
 def recovery_after(last: LimitReading | None) -> Recovery:
-    """Evidence of recovery of an open alert after the last closing; none at the firing."""
+    """Return the evidence of recovery from an open alert after the last closing; empty at first."""
     from monitor.stats.detection.recovery import Recovery  # noqa: PLC0415  scipy takes half a second
 
     return Recovery() if last is None or last.recovery is None else last.recovery
@@ -198,7 +197,7 @@ def recovery_after(last: LimitReading | None) -> Recovery:
 def _gathered(
     last: LimitReading | None, limit: tuple[float, float], alternatives: int
 ) -> tuple[float, ...] | None:
-    """Evidence that a round adds to; None if a chain begins with it."""
+    """Return the evidence that a round continues; None if it starts a new chain."""
     if last is None or last.log_m is None or last.fires:
         return None
     same_limit = (last.limit, last.log_threshold) == limit
@@ -207,19 +206,19 @@ def _gathered(
 
 
 def keeps(side: str, limit: float, value: float) -> bool:
-    """Whether a value is on the wanted side of a limit, or exactly at it."""
+    """Whether a value keeps a limit; a value equal to the limit does."""
     return value >= limit if side == "at_least" else value <= limit
 
 
 def evidence_of(log_e: Sequence[Sequence[float]]) -> Evidence:
-    """Evidence of a chain, recomputed from the log e of its rounds in the order of closing."""
+    """Recompute the evidence of a chain from its rounds' log e-values, in the order of closing."""
     from monitor.stats.detection.e_detector import Evidence  # noqa: PLC0415  scipy takes half a second
 
     return Evidence.replay(row for row in log_e if any(row))
 
 
 def evidence_after_each(log_e: Sequence[Sequence[float]]) -> list[Evidence]:
-    """Evidence of a chain after each of its rounds: what `evidence_of` gives of those up to it."""
+    """Return the evidence of a chain after each of its rounds, as `evidence_of` computes it."""
     steps = [_chain()]
     for row in log_e:
         steps.append(steps[-1].after(row) if any(row) else steps[-1])
@@ -227,12 +226,12 @@ def evidence_after_each(log_e: Sequence[Sequence[float]]) -> list[Evidence]:
 
 
 def is_comparable(log_e: Sequence[Sequence[float]]) -> bool:
-    """Whether these rounds were read against the alternatives that this version has."""
+    """Whether these rounds were computed against the alternatives of this program version."""
     return all(len(row) == len(_chain().log_m) for row in log_e)
 
 
 def _chain(log_m: tuple[float, ...] | None = None) -> Evidence:
-    """Go on with the evidence of a chain, or begin one."""
+    """Return the evidence of a chain with these log M, or of a new chain."""
     from monitor.stats.detection.e_detector import Evidence  # noqa: PLC0415
 
     return Evidence(log_m) if log_m else Evidence()

@@ -1,4 +1,4 @@
-"""The bands that people see: each a run of score cells, where strata are cells."""
+"""Score bands as shown to people; if the strata are score cells, a band is a run of cells."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from monitor.domain.sample_settings import Sample
 
 
 def bands_of(strata: Sequence[Stratum], sample: Sample) -> list[Stratum]:
-    """Give the band of each stratum of a round: where strata are bands, itself.
+    """Return the band of each stratum of a round; a stratum that is a band maps to itself.
 
-    The cells of a class, or of each verdict on it, fall into runs of nearly equal length; items
-    without a score are their own band.
+    The cells of a class (with a judge: of each verdict on it) are split into runs of nearly equal
+    length. Items without a score form a separate band.
     """
     if sample.cells is None:
         return list(strata)
@@ -47,12 +47,12 @@ _BOTH = (True, False)
 
 
 def _runs(cells: int, bands: int) -> list[int]:
-    """Give each cell the number of its band, from 0."""
+    """Return the index of the band of each cell."""
     return [index * min(bands, cells) // cells for index in range(cells)]
 
 
 def _inner_edges(cells: Sequence[Stratum], runs: Sequence[int]) -> tuple[float, ...]:
-    """Lower ends of the cells that begin another band than the cell before."""
+    """Return the lower end of each cell that begins a band, except the first."""
     return tuple(
         cell.low
         for cell, (before, here) in zip(cells[1:], pairwise(runs), strict=True)

@@ -1,4 +1,4 @@
-"""Monitors that one block of the config stands for, and what their rounds share."""
+"""Blocks of the config: one block defines several monitors, whose rounds share a seed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from monitor.domain.setting_types import Settings
 
 
 class Block(Settings):
-    """To which block a monitor belongs; kept with each of its rounds.
+    """The block that a monitor belongs to; stored with each of its rounds.
 
-    ``name`` is the block's name, ``kind`` the setting that makes monitors of it. ``value`` is
-    this monitor's among the ``values`` of the block, in the order of the config: of kind
-    ``classes`` the class, as text, that its items are flagged for.
+    ``name`` is the block's name, ``kind`` the setting that expands it into monitors. ``values``
+    are the values of all its monitors in the order of the config, ``value`` is this monitor's. For
+    the kind ``classes`` a value is a class, as text; items with this predicted class are flagged.
     """
 
     name: str
@@ -24,7 +24,7 @@ class Block(Settings):
 
 
 def seed_of(store: str, monitor_id: int, slot: datetime, block: Block | None = None) -> str:
-    """Fix all that is random in the round of a slot, alike for all monitors of one block."""
+    """Return the seed of the round of a slot; the monitors of one block share it."""
     drawing = monitor_id if block is None else f"block {block.name}"
     text = f"{store}/{drawing}/{slot.isoformat()}"
     return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""A census: the labels of all items of some strata, counted where they are; no item is drawn."""
+"""A census: the labels of all items of some strata, counted in the source without drawing items."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from monitor.domain.truth import TruthRow
 from monitor.domain.visible import visible
 
 UNCLEAR, OPEN = "unclear", "open"
-"""How items count that have no answer: since their rows contradict one another or mean nothing, or
-since there is no row yet."""
+"""Categories of items without an answer: their rows contradict one another or mean nothing, or
+there is no row yet."""
 
 
 class JoinedItems(NamedTuple):
-    """Items of one stratum and with the same segments of which the truth has the same rows."""
+    """Count of items with the same stratum, the same segments and the same rows of the truth."""
 
     stratum: int
     segments: tuple[str, ...]
@@ -36,9 +36,10 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """Items by cell and answer, `UNCLEAR` or `OPEN`; ``state`` differs once they may.
+    """Number of items by cell and by answer, `UNCLEAR` or `OPEN`.
 
-    ``matched`` items have a row, as they were just counted.
+    ``state`` changes whenever the numbers may have changed. ``matched`` counts the items that have
+    a row of the truth, as of the last count.
     """
 
     cells: Mapping[Cell, Mapping[str, int]]
@@ -47,11 +48,11 @@ class Census:
     matched: int = field(default=0, compare=False)
 
     def size(self, cell: Cell) -> int:
-        """Items of a cell."""
+        """Return the number of items in a cell."""
         return sum(self.cells.get(cell, {}).values())
 
     def tally(self, cell: Cell) -> tuple[int, int, int]:
-        """Items of a cell that are labeled 1 or 0, that are labeled 1, and that nobody can tell."""
+        """Count the items of a cell labeled 1 or 0, labeled 1, and answered "cannot tell"."""
         of = self.cells.get(cell, {})
         positive = of.get(Answer.POSITIVE, 0)
         labeled = positive + of.get(Answer.NEGATIVE, 0)
@@ -69,21 +70,21 @@ class Census:
 
     @property
     def answered(self) -> int:
-        """Items that are labeled, or that nobody can tell."""
+        """Number of items that are labeled 1 or 0, or answered "cannot tell"."""
         tallies = (self.tally(cell) for cell in self.strata)
         return sum(labeled + declined for labeled, _, declined in tallies)
 
     @property
     def unclear(self) -> int:
-        """Items whose rows contradict one another or mean nothing."""
+        """Number of items whose rows contradict one another or mean nothing."""
         return sum(self.cells[cell].get(UNCLEAR, 0) for cell in self.strata)
 
     def drift(self, sizes: Mapping[str, int]) -> int:
-        """Count items by which strata are larger or smaller than these sizes."""
+        """Return the sum over strata of the absolute difference from these sizes."""
         return sum(abs(self.size(cell) - sizes[cell.stratum]) for cell in self.strata)
 
     def changed_since(self, before: Census) -> int:
-        """Count items whose answer is another than in a census before, at the least."""
+        """Return a lower bound on the items whose answer differs from an earlier census."""
         return sum(
             max(0, items - before.cells.get(cell, {}).get(answer, 0))
             for cell in self.strata
@@ -91,9 +92,9 @@ class Census:
         )
 
     def fitted(self, before: Census) -> Census:
-        """Bring the cells to the sizes and values of a census before; new values are ``OTHER``.
+        """Scale the cells to the sizes of an earlier census; values new since then are ``OTHER``.
 
-        Segment columns that the census before did not have are left out.
+        Segment columns that are new since then are left out.
         """
         columns = before.segments
         sums: dict[Cell, Counter[str]] = {cell: Counter() for cell in before.cells}
@@ -117,7 +118,7 @@ def counted(
 ) -> dict[Cell, Counter[str]]:
     """Count items by cell and answer.
 
-    ``strata`` are all of the window, and those that have a cell though they may be empty.
+    ``strata`` are all strata of the window, and those that get a cell even if they are empty.
     """
     of_window, own = strata
     cells: dict[Cell, Counter[str]] = {Cell(one.name): Counter() for one in own}
@@ -130,7 +131,7 @@ def counted(
 
 
 def in_frame(census: Census, frame: Frame) -> tuple[Census, Frame]:
-    """Give strata of a frame the sizes of a census, and this the frame's values of segments."""
+    """Set sizes in the frame from the census; in the census, fold other values into ``OTHER``."""
     shown = {
         (column, value)
         for part in frame.strata

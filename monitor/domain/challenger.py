@@ -1,4 +1,4 @@
-"""The setting of a challenger: another classifier whose decisions are in the same predictions."""
+"""Challengers: settings and report rows of a second classifier with the same predictions."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from monitor.domain.setting_types import Ends, Report, Settings
 
 
 class ComparedMetric(Report):
-    """One metric of the classifier, of its challenger, and what the challenger has more.
+    """One metric of the classifier and of its challenger, and the challenger's minus the former.
 
-    ``higher`` is the probability that the challenger's is the higher one. All are None if one of
-    both has no value, with the ``reason``.
+    ``higher`` is the probability that the challenger's value is higher. If either has no value, all
+    are None and ``reason`` says why.
     """
 
     metric: str
@@ -25,9 +25,10 @@ class ComparedMetric(Report):
 
 
 class ComparisonRow(Report):
-    """Both classifiers on the windows of ``rounds`` rounds together, the reported one the last.
+    """Both classifiers on the windows of the last ``rounds`` rounds, up to the reported one.
 
-    ``only_champion`` and ``only_challenger`` estimate what one flags and the other passes.
+    ``only_champion`` and ``only_challenger`` estimate the items that one flags and the other
+    passes.
     """
 
     rounds: int
@@ -41,16 +42,16 @@ class ComparisonRow(Report):
     unlabeled: int = 0
 
     def metric(self, name: str) -> ComparedMetric | None:
-        """Find a metric that has a value."""
+        """Return the row of a metric; None if it has no value."""
         return next((m for m in self.metrics if m.metric == name and m.difference), None)
 
 
 class ChallengerRow(Report):
-    """What a round says of its challenger; ``rule`` is how it flags.
+    """Results of a round's challenger; ``rule`` describes which items it flags.
 
-    ``pooled`` uses all rounds of the history with this challenger up to this one; None if that is
-    this round. ``undecided`` items count as not flagged; where they are too many, or decisions
-    could not be read, there is no comparison and a ``reason``.
+    ``pooled`` uses all rounds of the history with this challenger up to this one; None if there is
+    only this round. ``undecided`` items count as not flagged. If they are too many, or the
+    decisions could not be read, there is no comparison and ``reason`` says why.
     """
 
     name: str
@@ -63,15 +64,15 @@ class ChallengerRow(Report):
 
     @property
     def comparisons(self) -> tuple[ComparisonRow, ...]:
-        """Those there are, this round alone first."""
+        """The comparisons that exist, this round alone first."""
         return tuple(row for row in (self.alone, self.pooled) if row is not None)
 
 
 class Challenger(Settings):
     """Another classifier that decided on the same predictions, compared in each round.
 
-    It flags an item where column ``score`` is at least ``threshold``, or where column
-    ``predicted`` is one of ``positive``. ``name`` is what people see; without it, that rule.
+    It flags an item if column ``score`` is at least ``threshold``, or if column ``predicted`` has
+    one of the ``positive`` values. ``name`` is its name for people, by default that rule.
     """
 
     name: Annotated[str, Field(min_length=1, max_length=60)] | None = None
@@ -97,10 +98,10 @@ class Challenger(Settings):
 
     @property
     def rule(self) -> str:
-        """How it flags, in short."""
+        """The rule by which it flags items, in short."""
         return self.column if self.threshold is None else f"{self.score} >= {self.threshold:g}"
 
     @property
     def title(self) -> str:
-        """What people see."""
+        """Name for people: ``name``, or the rule."""
         return self.name or self.rule

@@ -1,4 +1,4 @@
-"""What the monitors of a block of classes say together of one window: the payload of an effect."""
+"""Report on all classes of a block for one window: the payload of an effect."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from monitor.domain.setting_types import Report
 
 
 class ClassRow(Report):
-    """One class with its round of the window; ``missing`` says why it has no estimate."""
+    """One class and its round of the window; ``missing`` says why there is no estimate."""
 
     value: str
     monitor: str | None
@@ -22,8 +22,8 @@ class ClassRow(Report):
 class AverageRow(Report):
     """Precision or recall over all classes: ``macro`` or ``micro``.
 
-    ``classes`` have their own value, ``left_out`` have none, few labels
-    decide the values of ``few_labels``.
+    ``classes`` counts the classes with a value, ``left_out`` names those without one,
+    ``few_labels`` those whose value depends on few labels.
     """
 
     average: str
@@ -38,12 +38,12 @@ class AverageRow(Report):
 
 
 class ClassReport(Report):
-    """Precision and recall over the classes of a block, of one window and one state of its labels.
+    """Precision and recall over the classes of a block, for one window and one state of its labels.
 
-    ``averages`` is empty where a class is missing. ``round`` is the window's position among the
-    block's, ``version`` grows with every report of the window. ``items`` counts the different items
-    among the ``labels``. ``new`` and ``gone`` are classes that the window before did not have, or
-    had. ``state`` is a digest of the rounds and labels that it rests on.
+    ``averages`` is empty if a class is missing. ``round`` numbers the windows of the block,
+    ``version`` the reports of the window. ``items`` counts the distinct items among the ``labels``.
+    ``new`` and ``gone`` are the classes that appeared or disappeared since the previous window.
+    ``state`` is a digest of the rounds and labels behind the report.
     """
 
     store_id: str
@@ -69,7 +69,7 @@ class ClassReport(Report):
         return tuple(row for row in self.classes if row.missing is not None)
 
     def average(self, average: str, metric: str) -> AverageRow | None:
-        """Find one of the averages."""
+        """Return the row of an average and a metric, or None."""
         return next(
             (row for row in self.averages if (row.average, row.metric) == (average, metric)), None
         )
@@ -77,10 +77,10 @@ class ClassReport(Report):
 
 @dataclass(frozen=True, slots=True)
 class ClassOverview:
-    """A block of classes at one moment, with what was last reported.
+    """A block of classes now, with its latest report.
 
-    ``waits_for`` are classes whose round of the newest window, due at ``slot``, has not ended; none
-    if that is what was reported.
+    ``waits_for`` are the classes whose round of the newest window, due at ``slot``, has not ended;
+    empty if the newest window is already reported.
     """
 
     block: str

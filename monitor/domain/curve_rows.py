@@ -1,4 +1,4 @@
-"""Curves of a round, and those and more of an evaluation, as reports carry them."""
+"""Curves in the reports of rounds and evaluations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 FEWEST_FOR_CURVES = 10
-"""Labeled positives, and negatives, under which a curve would be mostly prior."""
+"""Least number of labeled positives, and of negatives; with fewer, a curve is mostly its prior."""
 
 GRID_POINTS = 41  # Points of each curve: enough for a smooth figure, few enough for a small report
 
@@ -33,7 +33,7 @@ class CurveRow(Report):
 
     @classmethod
     def of(cls, band: Band | PrevalenceCurve, x: NDArray[np.float64]) -> CurveRow:
-        """Reduce a curve to five digits, so that a report stays small."""
+        """Round a curve to five significant digits, which keeps reports small."""
         columns = {"x": x, "point": band.point, "low": band.low, "high": band.high}
         return cls(
             **{
@@ -44,9 +44,9 @@ class CurveRow(Report):
 
 
 class PrevalenceRow(Report):
-    """Precision against the prevalence (P3) of an evaluation. Else (point, low, high).
+    """Precision over prevalence (P3) in an evaluation; other values are (point, low, high).
 
-    ``prevalence`` is the population's own, and ``value`` the precision there.
+    ``prevalence`` is the population's, ``value`` the precision at this prevalence.
     """
 
     curve: CurveRow
@@ -58,7 +58,7 @@ class PrevalenceRow(Report):
 
     @classmethod
     def of(cls, curve: PrevalenceCurve) -> PrevalenceRow:
-        """Take a curve of precision as the statistics have it."""
+        """Convert a curve of `monitor.stats`."""
         return cls(
             curve=CurveRow.of(curve, curve.prevalence),
             prevalence=ends_of(curve.now),
@@ -70,9 +70,9 @@ class PrevalenceRow(Report):
 
 
 class CurvesRow(Report):
-    """Curves of this round alone and their areas (point, low, high), at its own prevalence.
+    """Curves of one round alone, at its prevalence, and their areas as (point, low, high).
 
-    ``roc`` is TPR over FPR, ``precision_recall`` precision over recall.
+    ``roc`` is TPR over FPR, ``precision_recall`` is precision over recall.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)  # older reports have gains here

@@ -1,4 +1,4 @@
-"""Everything a user can cause, as one tree of named errors.
+"""All errors that a user may see, as one tree.
 
 ::
 
@@ -12,14 +12,14 @@
     ├── TryLater             exit 75   something outside is down; running again is safe
     │   ├── StoreUnavailable
     │   ├── SourceUnavailable
-    │   │   └── SnapshotMissing        what a round was counted in is kept no longer
+    │   │   └── SnapshotMissing        the snapshot that a round was counted in has expired
     │   ├── LabelsUnavailable
     │   └── DeliveryFailed             MLflow or a hook did not take an effect
     │       └── DeliveryBroke          a fault of this program ended the delivery
     ├── RoundMoved           exit 75   another worker was faster
-    └── StoppedByBug         exit 1    a step met a fault of this program
+    └── StoppedByBug         exit 1    a bug of this program stopped a step
 
-A message says what was asked, what was found, where, and what to do next.
+A message states what was requested, what was found and where, and what to do next.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _BY_GRAVITY = (0, EXIT_TRY_LATER, EXIT_INPUT, EXIT_CONFIG, 1)
 
 
 def gravest(codes: Iterable[int]) -> int:
-    """Choose the exit code of several problems: what somebody must fix before what passes.
+    """Return the most severe exit code; problems to fix rank above temporary ones.
 
     >>> gravest([75, 65, 0]), gravest([78, 65]), gravest([])
     (65, 78, 0)
@@ -47,12 +47,12 @@ def gravest(codes: Iterable[int]) -> int:
 
 
 def gravest_of(errors: Iterable[MonitorError]) -> MonitorError | None:
-    """Choose the error with the gravest exit code, the first of several; None without errors."""
+    """Return the first error with the most severe exit code; None if there are no errors."""
     return max(errors, key=lambda error: _BY_GRAVITY.index(error.exit_code), default=None)
 
 
 class MonitorError(Exception):
-    """Base of all errors this package raises for a reason outside of it."""
+    """Base class of this package's errors."""
 
     exit_code: ClassVar[int] = 1
 
@@ -72,10 +72,9 @@ class SchemaNewer(SchemaMismatch):
 
 
 class InputRefused(MonitorError):
-    """Data given by a person or a pipeline cannot be used as it is.
+    """Data from a person or a pipeline cannot be used.
 
-    ``is_public``: the message repeats nothing that may be in a row, so hooks and MLflow may have
-    it.
+    ``is_public``: the message quotes no content of rows, so it may be sent to hooks and MLflow.
     """
 
     exit_code = EXIT_INPUT
@@ -108,19 +107,18 @@ class SourceUnavailable(TryLater):
 
 
 class SnapshotMissing(SourceUnavailable):
-    """A state of the predictions that was read before is kept no longer."""
+    """A snapshot of the predictions that was read before no longer exists."""
 
 
 class LabelsUnavailable(TryLater):
-    """Where people label cannot be reached now."""
+    """The place where people label cannot be reached now."""
 
 
 class DeliveryFailed(TryLater):
-    """MLflow or a hook did not take an effect; it stays in the store and is tried again.
+    """MLflow or a hook did not accept an effect; the effect stays in the store and is retried.
 
-    ``sink_down``: other effects waiting for it need not find out one by one. ``lasting``: trying
-    again will not help until somebody fixes something. ``retry_after``: for how long the sink asked
-    to be left alone.
+    ``sink_down``: the sink will fail for its other effects too. ``lasting``: retries fail until
+    somebody fixes something. ``retry_after``: the pause that the sink requested.
     """
 
     def __init__(
@@ -138,32 +136,32 @@ class DeliveryFailed(TryLater):
 
     @property
     def concerns_one(self) -> bool:
-        """Whether the sink may well take the next effect: nothing says that it refuses all."""
+        """Whether the failure may concern this effect only, so that the next one may succeed."""
         return not self.sink_down and not self.lasting
 
 
 class DeliveryBroke(DeliveryFailed):
-    """A fault of this program ended the delivery of one effect; trying again rarely helps."""
+    """A bug of this program ended the delivery of one effect; a retry rarely helps."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, lasting=True)
 
     @property
     def concerns_one(self) -> bool:
-        """Always: the fault may be in what this effect holds."""
+        """Always True: the bug may depend on the content of this effect."""
         return True
 
 
 class RoundMoved(TryLater):
-    """Another worker moved the round first; it has done, or is doing, this step."""
+    """Another worker moved the round first, and does this step."""
 
 
 class StoppedByBug(MonitorError):
-    """A step met a fault of this program; it is tried again, since what caused it may pass."""
+    """A bug of this program stopped a step; the step is retried, since the cause may pass."""
 
     @classmethod
     def of(cls, error: BaseException) -> StoppedByBug:
-        """Return which exception it was, on one line; it becomes the cause."""
+        """Wrap an exception: the message quotes it on one line, and it becomes the cause."""
         what = masked(" ".join(f"{type(error).__name__}: {error}".split()))
         bug = cls(f"stopped by a bug in this program: {what}; the log has the traceback")
         bug.__cause__ = error
@@ -171,14 +169,14 @@ class StoppedByBug(MonitorError):
 
 
 class MoveNotAllowed(AssertionError):
-    """A step asked for a move that the state machine does not have: a bug, not an input."""
+    """A step requested a move that the state machine does not allow: a bug, not bad input."""
 
 
 class SettingRefused(ValueError):
-    """A setting cannot be used; as text ``listen: there is no port 0``.
+    """A setting cannot be used; its text is, for example, ``listen: there is no port 0``.
 
-    setting: Its name, below what is checked: ``listen`` or ``sample.bands``.
-    why: What is wrong with it and what to do, without its name.
+    setting: Path of the setting, relative to the checked section: ``listen``, ``sample.bands``.
+    why: What is wrong and what to do, without the setting's name.
     """
 
     def __init__(self, *, setting: str, why: str) -> None:

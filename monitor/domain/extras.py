@@ -1,4 +1,4 @@
-"""Libraries that come with an extra of the package, and the refusal where it is not installed."""
+"""Optional dependencies (extras), and the error if one is not installed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ REPOSITORY = "https://github.com/mlflow-pr-monitor/mlflow-pr-monitor"
 
 
 def install_command(extra: str) -> str:
-    """Give the command that installs an extra from the repository, in any folder."""
+    """Return the command that installs an extra from the repository."""
     return f"pip install 'mlflow-pr-monitor[{extra}] @ git+{REPOSITORY}'"
 
 
 @contextmanager
 def needs_extra(extra: str, what: str) -> Iterator[None]:
-    """Refuse an import that fails inside with the command that installs the extra.
+    """Raise `ConfigRefused` if an import in this block fails; the message has the install command.
 
     >>> with needs_extra("serve", "pr-monitor serve"):
     ...     import no_such_library

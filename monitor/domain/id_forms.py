@@ -1,4 +1,4 @@
-"""Forms in which other tools write an id, to find a label whose id differs from its item's."""
+"""Alternative spellings of ids, to find labels whose id is not written as in the predictions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SCIENTIFIC = re.compile(r"(\d)(?:[.](\d+))?([eE][+]?0?)\d+")
 
 
 class NearMiss(NamedTuple):
-    """An item whose truth has the id in another form."""
+    """An item whose id is spelled differently in the truth."""
 
     item: str
     form: str
@@ -28,12 +28,12 @@ class NearMiss(NamedTuple):
 
 
 class IdStyles(NamedTuple):
-    """How ids of a table are written.
+    """How a table spells its ids.
 
-    ``zeros`` and ``blanks`` are the lengths of ids that begin or end so, ``cuts`` of those that are
-    the beginning of one; ``around`` is what surrounds ids of predictions, ``exponents`` the
-    decimals of numbers such as 1.23E+11 and the text before their exponent. ``doubles`` pair
-    an item's id that was rounded to a float with the exact id in the table.
+    ``zeros``, ``blanks`` and ``cuts`` are the lengths of ids with leading zeros, with trailing
+    blanks, and cut short. ``around`` are prefixes and suffixes added to the ids of predictions.
+    ``exponents`` are the number of decimals of ids such as 1.23E+11, and the text before the
+    exponent's digits. ``doubles`` pair an item's id rounded to a float with the table's exact id.
     """
 
     zeros: frozenset[int] = frozenset()
@@ -45,7 +45,7 @@ class IdStyles(NamedTuple):
 
 
 def id_styles(examples: Iterable[str], items: Collection[str]) -> IdStyles:
-    """Learn how ids are written from examples of them, beside ids of predictions.
+    """Infer how a table spells its ids, from examples and the ids of predictions.
 
     >>> items = ["m00017", "m00018", "m00019"]
     >>> id_styles(["mail:m00017", "mail:m00019", "m00018"], items).around
@@ -83,7 +83,7 @@ def id_styles(examples: Iterable[str], items: Collection[str]) -> IdStyles:
 
 
 def _affixes(example: str, folded: Collection[str]) -> tuple[str, str] | None:
-    """Return what is around the longest id within another, where neither word nor number is cut."""
+    """Return the text around the longest id in an example, splitting no word or number."""
     text = example.casefold()
     if len(text) != len(example) or len(text) > _LONGEST:
         return None
@@ -112,7 +112,7 @@ def _kind(character: str) -> str:
 
 
 def other_forms(item: str, styles: IdStyles) -> Iterator[tuple[str, str]]:
-    """Write an id as other tools do, each form with what differs.
+    """Generate the spellings of an id by other tools, each with the kind of difference.
 
     >>> list(other_forms("7", IdStyles(zeros=frozenset([3]))))
     [('a decimal point', '7.0'), ('leading zeros', '007')]
@@ -152,7 +152,7 @@ def _scientific(item: str, exponents: Iterable[tuple[int, str]]) -> Iterator[str
 
 
 def _as_float(text: str) -> Iterator[str]:
-    """Write a whole number as programs do that keep it as a 64-bit float, and as a spreadsheet.
+    """Generate the spellings of a large whole number after rounding to a float or by a spreadsheet.
 
     >>> [*_as_float("1234567890123456789")][:2]
     ['1234567890123456768', '1234567890123456800']

@@ -1,4 +1,4 @@
-"""Scores that are none, and scores of two scales: what a threshold must not be compared with."""
+"""Checks for codes of missing scores, such as -1, and for scores on another scale (percent)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 _CODES = {sign * int(nines) for nines in ("1", "9", "99", "999", "9999") for sign in (-1, 1)}
-"""Numbers that people write where there is none."""
+"""Numbers that people use as codes for a missing value."""
 
 _PERCENT = 50, 100  # Between these is the highest of many scores that count in percent
 
 
 def implausible_scores(scores: Iterable[float], threshold: float) -> str | None:
-    """Describe what is implausible about scores that a threshold flags; None if nothing is.
+    """Describe scores that should not be compared with a threshold; None if all are plausible.
 
     >>> implausible_scores([0.1, 0.9, -1, -1], 0.5)
     '2 of 4 scores are -1, far below all others, the nearest of which is 0.1; if -1 \
@@ -27,7 +27,7 @@ stands for a missing score, leave the score empty, since it decides whether an i
 
 
 def percent_fault(scores: Iterable[float], threshold: float) -> str | None:
-    """State that scores are in percent, all or some, where a threshold is not; None if none are.
+    """Report scores in percent if the threshold is a share; None if there are none.
 
     >>> percent_fault([20, 90, 0.5], 0.5)
     '2 of 3 scores are above 1, up to 90; if some are in percent, write them as shares, as the \
@@ -48,9 +48,9 @@ threshold is'
 
 
 def _far_ends(scores: Iterable[float]) -> Iterator[tuple[float, float]]:
-    """Return the lowest and the highest score with its neighbor, if they are far from all others.
+    """Yield the lowest and the highest score, with its nearest, if it is far from all others.
 
-    At least as far as these lie apart.
+    "Far" means at least as far as the range of the others.
     """
     values = sorted(scores)
     if len(values) > 2:  # noqa: PLR2004  else the others lie nowhere apart

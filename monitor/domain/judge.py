@@ -1,4 +1,4 @@
-"""The setting of a judge: its verdict on an item cuts the strata, and never counts as a label."""
+"""Judges: settings and report rows. A verdict defines strata; it never counts as a label."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from monitor.domain.setting_types import Ends, Report, Settings
 
 
 class JudgedRow(Report):
-    """A judge by the labels of ``rounds`` rounds together, the reported one the last.
+    """A judge measured by the labels of the last ``rounds`` rounds, up to the reported one.
 
-    ``tpr`` and ``fpr`` are the shares of positives and negatives with a yes, ``youden_j`` is their
-    difference, ``kappa`` the agreement with people. ``size`` counts the items with a verdict,
-    ``yes`` those with a yes.
+    ``tpr`` and ``fpr`` are the shares of positives and of negatives with the verdict yes,
+    ``youden_j`` is their difference, ``kappa`` the agreement with people. ``size`` counts the items
+    with a verdict, ``yes`` those with a yes.
     """
 
     rounds: int
@@ -40,8 +40,9 @@ class JudgedRow(Report):
 class JudgeRow(Report):
     """A round's judge: ``title`` names its rule, ``missing`` counts items without a verdict.
 
-    Items without a score are not counted, since no verdict cuts them. ``pooled`` adds the labels of
-    the rounds before in its history. ``saved`` is about the share of labels that the judge saves.
+    Items without a score are not counted, since verdicts do not stratify them. ``pooled`` adds the
+    labels of earlier rounds of the history. ``saved`` is roughly the share of labels that the judge
+    saves.
     """
 
     title: str
@@ -60,11 +61,11 @@ Values = Value | tuple[Value, ...]
 class Judge(Settings):
     """A second opinion on each item, such as a model's or an LLM's, in a column of the source.
 
-    It says yes where ``column`` is one of ``positive``, or a number of at least ``threshold``.
-    A judge of MLflow's traces may be named by ``assessment`` in place of ``column``.
-    Every other value is a no; with ``negative``, only those listed are. Items without a verdict
-    form separate strata. ``version`` names what gave the verdicts, such as a model and its prompt:
-    another one begins a new history.
+    The verdict is yes if ``column`` has one of the ``positive`` values, or a number of at least
+    ``threshold``. Any other value is a no; with ``negative``, only the listed values are. For
+    MLflow's traces, ``assessment`` may name the judge in place of ``column``. Items without a
+    verdict form separate strata. ``version`` identifies the judge, such as a model and its prompt;
+    a new version starts a new history.
     """
 
     column: Annotated[str, Field(min_length=1)]
@@ -104,13 +105,13 @@ class Judge(Settings):
         return self
 
     def values(self, name: Literal["positive", "negative"]) -> tuple[Value, ...]:
-        """Values that mean a yes, or a no; none if not named."""
+        """Return the values listed under ``positive`` or ``negative``; empty if not set."""
         listed = getattr(self, name)
         return listed if isinstance(listed, tuple) else () if listed is None else (listed,)
 
     @property
     def rule(self) -> str:
-        """When it says yes, in short; two rules that differ read differently."""
+        """The rule for a yes, in short; different rules have different texts."""
         if self.threshold is not None:
             return f"{self.column} >= {repr(self.threshold).removesuffix('.0')}"
         no = " or ".join(map(_text, self.values("negative")))
@@ -119,19 +120,19 @@ class Judge(Settings):
 
     @property
     def title(self) -> str:
-        """What people see: its rule, and what gave the verdicts."""
+        """Name for people: the rule and the version."""
         return self.rule if self.version is None else f"{self.rule} ({self.version})"
 
 
 def spelled(value: object) -> str:
-    """Write a value so that equal ones are written alike: ``1.0`` as 1, true as in JSON."""
+    """Write a value so that equal values have equal texts: ``1.0`` as 1, True as in JSON."""
     if isinstance(value, bool):
         return str(value).lower()
     return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def _text(value: Value) -> str:
-    """Write a value; a text is quoted if it may be taken for something else."""
+    """Write a value; quote a text that could be misread as a number or a keyword."""
     is_plain = isinstance(value, str) and re.fullmatch(r"[^\W\d][\w-]*", value)
     return str(value) if is_plain and str(value).lower() not in _RESERVED else json.dumps(value)
 

@@ -1,4 +1,4 @@
-"""How long positive labels take to become known, as earlier windows showed."""
+"""Delays of positive labels, measured on earlier windows."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from monitor.domain.setting_types import Settings
 
 
 class DelayCurve(Settings):
-    """Share of the positive labels of a predicted class that are known at each age of a window.
+    """Share of a predicted class's positive labels that are known, by age of the window.
 
-    ``ages`` are in days, ascending; ``worth`` is how many labels each share rests on.
+    ``ages`` are in days, ascending; ``worth`` is the number of labels behind each share.
     """
 
     ages: tuple[float, ...]
@@ -16,16 +16,16 @@ class DelayCurve(Settings):
     worth: tuple[float, ...]
 
     def at(self, age: float) -> tuple[float, float]:
-        """Return the share that is known by an age, and its worth."""
+        """Return the share known at an age in days, and its worth."""
         index = max(0, sum(each <= age for each in self.ages) - 1)
         return self.shares[index], self.worth[index]
 
 
 class LabelDelays(Settings):
-    """The delays of the predicted classes of which some labels come after ``matures``.
+    """Label delays of the predicted classes with labels that arrive after ``matures``.
 
-    A round that has them shows provisional numbers until the labels are there. A class is None if
-    all of its labels come in time.
+    A round with delays shows provisional numbers until its labels are complete. A class is None if
+    all its labels arrive in time.
     """
 
     flagged: DelayCurve | None = None

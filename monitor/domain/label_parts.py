@@ -1,6 +1,6 @@
-"""Which of a monitor's labelers answers an item, where the config has one for each class.
+"""Assignment of items to labelers, if a monitor has one labeler for each predicted class.
 
-They stand in the settings of a round, under ``parts``; each task keeps the index of one.
+The settings of a round list its labelers under ``parts``; each task stores the index of one.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from monitor.domain.setting_types import parse_duration
 SEVERAL = "several"
 
 COLUMN = "column"
-"""The kind of a labeler that reads a column, and the annotator of its labels."""
+"""The kind of a labeler that reads a column; also the annotator name of its labels."""
 
 CHECKS = "checks"
-"""The role of a labeler of items that a column labels too."""
+"""The role of a labeler that checks items also labeled by a column."""
 
 ALL = "flagged and passed"
 """The role of a labeler that answers for all items."""
@@ -28,7 +28,7 @@ ROLE = "for"
 
 
 class Checks(NamedTuple):
-    """How many items of a column's labeler people label too, and the index of who asks them."""
+    """Number of a column's items that people label too, and the index of those people's labeler."""
 
     items: int
     checker: int
@@ -37,24 +37,24 @@ class Checks(NamedTuple):
 
 
 class AssignedLabeler(NamedTuple):
-    """A labeler of a round, its index, and the items that it answers for."""
+    """A labeler of a round with its index and its role: the items that it labels."""
 
     labeler: Labeler
     part: int = 0
     role: str = ALL
 
     def answers(self, *, predicted: bool) -> bool:
-        """Whether it is responsible for items of a predicted class."""
+        """Whether it labels the items of a predicted class."""
         return self.role in (ALL, class_name(predicted))
 
     @property
     def title(self) -> str:
-        """Words for its items, such as "flagged"; empty where it answers for all."""
+        """Words for its items, such as "flagged"; empty if it labels all items."""
         return "" if self.role == ALL else self.role
 
 
 def class_name(flagged: bool) -> Literal["flagged", "passed"]:
-    """Name a predicted class."""
+    """Return the name of a predicted class."""
     return "flagged" if flagged else "passed"
 
 
@@ -94,7 +94,7 @@ def class_parts(labeling: Mapping[str, Any] | None) -> dict[bool, int]:
 
 
 def role_of(labeling: Mapping[str, Any] | None, part: int) -> str:
-    """Return a text that labelers of two rounds share if they answer for the same items.
+    """Return the role of a labeler; labelers of two rounds with equal roles label the same items.
 
     >>> role_of({"kind": "page"}, 0)
     'flagged and passed'
@@ -104,7 +104,7 @@ def role_of(labeling: Mapping[str, Any] | None, part: int) -> str:
 
 
 def column_classes(labeling: Mapping[str, Any] | None) -> dict[bool, int]:
-    """Return the predicted classes that one column labels, each with the index of its labeler.
+    """Return the predicted classes labeled by a column, with the index of each one's labeler.
 
     >>> column_classes({"kind": "several", "parts": [{"for": "flagged", "kind": "column"},
     ...                                              {"for": "passed", "kind": "page"}]})
@@ -121,7 +121,7 @@ def column_classes(labeling: Mapping[str, Any] | None) -> dict[bool, int]:
 
 
 def checks_of(labeling: Mapping[str, Any] | None) -> dict[int, Checks]:
-    """Return how the labels of columns are checked, by the index of the column's labeler.
+    """Return the checks of column labels, by the index of the column's labeler.
 
     >>> checks_of({"kind": "several", "parts": [{"for": "flagged", "kind": "column", "checks": 40},
     ...                                         {"for": "passed", "kind": "page"}]})
@@ -140,13 +140,13 @@ def checks_of(labeling: Mapping[str, Any] | None) -> dict[int, Checks]:
 
 
 _OF_DRAW = (ROLE, "deadline", "overlap", "checks")
-"""Settings of a labeler that decided how its round was drawn and closed."""
+"""Labeler settings that apply when a round is drawn and closed."""
 
 
 def with_columns_of(
     opened: Mapping[str, Any] | None, today: Mapping[str, Any] | None
 ) -> Mapping[str, Any] | None:
-    """Return the labelers of a round whose columns are read as those for the same items are today.
+    """Return a round's labelers, with column settings updated from today's labelers by role.
 
     >>> opened = {"kind": "column", "value": "label", "checks": 20}
     >>> with_columns_of(opened, {"kind": "column", "value": "fraud", "checks": 40})

@@ -1,8 +1,8 @@
-"""What counts for an item, from all answers of its annotators, in the order of acceptance.
+"""The label of an item, derived from all answers of its annotators in the order of acceptance.
 
-Estimates take the majority of today, and nothing if people contradict each other. Evidence must
-not: the promise on false alarms holds only where it does not depend on answers whether an item
-counts (docs/method.md). So it takes one answer to each answered item.
+Estimates use the current majority, and ignore an item if people contradict each other. Evidence
+cannot: the promise on false alarms requires that whether an item counts does not depend on its
+answers (docs/method.md). So evidence uses one answer of each answered item.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from monitor.domain.model import Answer, LabelKind
 
 CLOCK_TOLERANCE = timedelta(minutes=15)
-"""By how much the clock of whoever labels may be ahead of this machine's. A later time is none: no
+"""How far an annotator's clock may be ahead of this machine's. Later times are refused: no
 correction would ever be newer."""
 
 _ANSWERS = frozenset({Answer.POSITIVE, Answer.NEGATIVE})
@@ -31,9 +31,9 @@ class Statement(NamedTuple):
 
 
 def current_answers(statements: Iterable[Statement]) -> dict[str, Answer]:
-    """Latest standing answer of each annotator; withdrawn ones are gone.
+    """Return the latest answer of each annotator, without withdrawn ones.
 
-    Of the same moment, an answer outlives a withdrawal, and two that differ are "cannot tell".
+    At equal times, an answer beats a withdrawal, and two different answers are "cannot tell".
     """
     latest = {
         name: _answer_at_once(latest_statements)
@@ -43,7 +43,7 @@ def current_answers(statements: Iterable[Statement]) -> dict[str, Answer]:
 
 
 def _latest(statements: Iterable[Statement]) -> dict[str, list[Statement]]:
-    """Find the latest statements of each annotator: several where they have the same time."""
+    """Return the latest statements of each annotator: several if their times are equal."""
     latest: dict[str, list[Statement]] = {}
     for statement in statements:
         value = latest.get(statement.annotator, [])
@@ -64,9 +64,9 @@ def _answer_at_once(statements: Iterable[Statement]) -> Answer | None:
 
 
 def current_label(statements: Iterable[Statement], adjudicator: str | None = None) -> Answer | None:
-    """Majority of the annotators' latest answers; a tie is "cannot tell", none is None.
+    """Return the majority of the latest answers: "cannot tell" for a tie, None without answers.
 
-    The answer of the ``adjudicator`` decides alone, unless it is that nobody can tell.
+    The answer of the ``adjudicator`` decides alone, unless it is "cannot tell".
     """
     answers = current_answers(statements)
     decided = answers.get(adjudicator) if adjudicator is not None else None
@@ -82,7 +82,7 @@ def current_label(statements: Iterable[Statement], adjudicator: str | None = Non
 
 
 def is_disputed(statements: Sequence[Statement], adjudicator: str | None = None) -> bool:
-    """Whether people contradict each other about an item and neither most nor one decided."""
+    """Whether people contradict each other on an item and no majority or adjudicator decides."""
     both = {Answer.POSITIVE, Answer.NEGATIVE} <= set(current_answers(statements).values())
     return both and current_label(statements, adjudicator) is Answer.CANNOT_TELL
 
@@ -90,10 +90,10 @@ def is_disputed(statements: Sequence[Statement], adjudicator: str | None = None)
 def evidence_label(
     statements: Sequence[Statement], adjudicator: str | None = None
 ) -> Answer | None:
-    """Choose the answer that counts as evidence when a round closes.
+    """Return the answer that counts as evidence when a round closes.
 
-    The ``adjudicator``'s, else the answer of the annotator whose answer was accepted first, as it
-    stands now. Others who contradict it change neither it nor whether the item counts.
+    This is the answer of the ``adjudicator``, else the current answer of the annotator whose answer
+    was accepted first. Contradicting answers change neither it nor whether the item counts.
     """
     answers = _current(statements)
     if adjudicator in answers:
@@ -105,9 +105,9 @@ def evidence_label(
 def is_unsettled(
     statements: Sequence[Statement], adjudicator: str | None, *, waits: bool = False
 ) -> bool:
-    """Whether an adjudicator may still have to decide about an item; without one nobody does.
+    """Whether the adjudicator may still have to decide on an item; False without an adjudicator.
 
-    So it is where people contradict each other, or where it ``waits`` for a second person.
+    This is so if people contradict each other, or if the item ``waits`` for a second person.
     """
     answers = _current(statements)
     is_open = adjudicator is not None and adjudicator not in answers
@@ -115,7 +115,7 @@ def is_unsettled(
 
 
 def _current(statements: Sequence[Statement]) -> dict[str, Answer | None]:
-    """Answer of each annotator as it is now, the first of several given at once."""
+    """Return the current answer of each annotator; of several with equal times, the first."""
     latest_answers = {
         name: [statement.answer for statement in latest if _is_answer(statement)]
         for name, latest in _latest(statements).items()
@@ -126,10 +126,10 @@ def _current(statements: Sequence[Statement]) -> dict[str, Answer | None]:
 def corrected_evidence_label(
     statements: Sequence[Statement], adjudicator: str | None = None
 ) -> Answer | None:
-    """Choose the answer that counts when evidence is recomputed with the labels of today.
+    """Return the answer that counts when evidence is recomputed with today's labels.
 
-    Changed answers count as they are now. An item that lost its answer keeps the one that it had:
-    to take answers away is not to show that they were wrong.
+    Changed answers count as they are now. An item whose answer was withdrawn keeps it: a withdrawal
+    does not show that the answer was wrong.
     """
     label = current_label(statements, adjudicator)
     if label in _ANSWERS:

@@ -1,6 +1,6 @@
-"""Secrets taken out of texts of other programs: libraries quote what they were given.
+"""Removal of secrets from the messages of libraries, which may quote their arguments.
 
-Known secrets in each form that a text may repeat, and what looks like a secret by its place.
+Masks known secrets in every spelling, and anything in a position where secrets usually are.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def masked(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def one_at(address: str) -> str:
-    """Return an address; `ValueError` for a second ``@``, by which a password is cut short."""
+    """Return the address; raises `ValueError` for a second ``@``, which cuts a password short."""
     if address.count("@") > 1:
         message = "the address has more than one @; write %40 for one in the password"
         raise ValueError(message)
@@ -70,7 +70,7 @@ def one_at(address: str) -> str:
 
 
 def secrets_of(options: Mapping[str, str]) -> set[str]:
-    """Collect the secrets among a library's settings: by the setting's name, or in an address.
+    """Return the secrets in a library's settings, found by setting name or inside an address.
 
     >>> sorted(secrets_of({"uri": "postgresql://u:hunter2@h/d", "token": "t0k3n", "type": "sql"}))
     ['hunter2', 't0k3n']
@@ -84,14 +84,14 @@ def secrets_of(options: Mapping[str, str]) -> set[str]:
 
 
 def _without(text: str, secret: str) -> str:
-    """Replace a secret; one of a letter or two only where it stands alone, or no word is left."""
+    """Mask a secret; one of fewer than 4 characters only as a separate word."""
     if len(secret) >= _SHORT:
         return text.replace(secret, MASK)
     return re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", MASK, text)
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """Write a secret in each way in which a message may repeat it."""
+    """Generate the spellings in which a message may quote a secret."""
     for plain in {secret, secret.strip(), unquote(secret)}:
         if plain:
             yield from (plain, quote(plain, safe=""), quote(plain), quote_plus(plain))

@@ -1,4 +1,4 @@
-"""The nouns: windows, strata, frames, items, tasks, label events, effects."""
+"""Core types: windows, strata, frames, items, tasks, label events, effects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MLFLOW, LOG, ANSWERS = "mlflow", "log", "answers"
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The predictions a round looks at: ``start <= time < end``, both aware."""
+    """The time range of a round's predictions: ``start <= time < end``, both aware."""
 
     start: datetime
     end: datetime
@@ -29,12 +29,12 @@ class Window:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no time is in it."""
+        """Whether the window contains no time."""
         return self.start >= self.end
 
 
 class Verdict(StrEnum):
-    """What a judge says of an item; ``MISSING`` where it said nothing that can be read."""
+    """A judge's verdict on an item; ``MISSING`` if it is absent or unreadable."""
 
     NO = "no"
     YES = "yes"
@@ -43,9 +43,9 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """A predicted class, cut to the scores ``low <= score < high`` (None: no bound).
+    """The items of a predicted class with ``low <= score < high`` (None: no bound).
 
-    ``unscored`` marks the items that carry no score; with a judge, all are of one ``verdict``.
+    ``unscored``: the items without a score. With a judge, all its items have the same ``verdict``.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Stratum:
 
     @property
     def is_unbounded(self) -> bool:
-        """Whether it holds every score of its class."""
+        """Whether it contains every score of its class."""
         return self.low is None and self.high is None
 
 
@@ -65,7 +65,7 @@ class Stratum:
 class BandEdges:
     """Inner score-band edges of each predicted class, frozen with a history.
 
-    ``judged`` cuts each class by a judge's verdict before the score.
+    ``judged`` splits each class by a judge's verdict first, then by score.
     """
 
     flagged: tuple[float, ...] = ()
@@ -100,7 +100,7 @@ class BandEdges:
 def _numbered(
     bounds: Sequence[tuple[float | None, float | None]], *, alone: bool
 ) -> list[tuple[str, tuple[float | None, float | None]]]:
-    """Give each band its number from 1; the only one of its kind has none."""
+    """Assign numbers to bands from 1; a band that is alone gets none."""
     if alone and len(bounds) == 1:
         return [("", bounds[0])]
     return [(str(number), ends) for number, ends in enumerate(bounds, start=1)]
@@ -110,8 +110,8 @@ def _numbered(
 class Candidate:
     """A prediction that may be drawn; candidates come in the random order of the draw.
 
-    ``challenged`` is whether the challenger flags it; None if it made no decision. ``group`` is
-    what it belongs to, such as its user; None if nothing is known.
+    ``challenged``: whether the challenger flags it; None if the challenger made no decision.
+    ``group`` is the group it belongs to, such as its user; None if unknown.
     """
 
     id: str
@@ -123,7 +123,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """How many items a challenger flags, on how many it made no decision, and its scores' range.
+    """Number of items that a challenger flags, number without a decision, and range of its scores.
 
     ``low`` and ``high`` are None if it has no scores.
     """
@@ -134,7 +134,7 @@ class Decisions:
     high: float | None = None
 
     def __add__(self, other: Decisions) -> Decisions:
-        """Place the items of both together."""
+        """Combine the decisions on two sets of items."""
         lows = [low for low in (self.low, other.low) if low is not None]
         highs = [high for high in (self.high, other.high) if high is not None]
         return Decisions(
@@ -146,7 +146,7 @@ class Decisions:
 
 
 class Release(NamedTuple):
-    """How many flagged items were let through, and how many were to be by their probabilities."""
+    """Number of flagged items that were let through, and the number expected by probabilities."""
 
     released: int
     expected: float
@@ -154,13 +154,13 @@ class Release(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StratumFrame:
-    """A stratum as counted: its size and its first candidates in random order, no id twice.
+    """A counted stratum: its size and its first candidates in random order, no id twice.
 
-    ``segments`` holds the size of each value for each segment column; they add up to ``size``.
-    With ``release``, candidates are only items that were let through; with ``rows`` the size was
-    estimated from these, of a log that keeps a sample. Where ``rows`` is negative, the size is an
-    amount that varies as the sum of ``-rows`` equal items. ``largest`` is the most that one item
-    counts for, where items count for different amounts or numbers of predictions.
+    ``segments`` has, for each segment column, the size of each value; these add up to ``size``.
+    With ``release``, candidates are only the items that were let through. With ``rows``, the size
+    is estimated from this number of rows of a sampled log; if ``rows`` is negative, the size is an
+    amount that varies like the sum of ``-rows`` equal items. ``largest`` is the weight of the
+    largest item, if items count for different amounts or numbers of predictions.
     """
 
     stratum: Stratum
@@ -174,9 +174,9 @@ class StratumFrame:
 
     @property
     def available(self) -> int:
-        """How many items can be labeled, of those that one scan may draw.
+        """Number of items that can be labeled, among those that one scan may draw.
 
-        No more than the largest item leaves room for: a label stands for size/labels.
+        The largest item limits it: each label represents size/labels, which may not be less.
         """
         if self.largest:
             room = (self.size + 0.5) / self.largest  # the size is rounded
@@ -185,7 +185,7 @@ class StratumFrame:
 
     @property
     def sampled(self) -> int:
-        """How many rows stand for more items than there are rows."""
+        """Number of rows, if they represent more items than there are rows; else 0."""
         return self.rows if self.rows is not None and 0 < self.rows < self.size else 0
 
     @property
@@ -195,7 +195,7 @@ class StratumFrame:
 
 
 class BadRow(StrEnum):
-    """Why a row is in no stratum; the value is what stores and reports call it."""
+    """Why a row is in no stratum; stores and reports use the value."""
 
     NO_TIME = "time missing"
     TIME_UNPARSABLE = "time unparsable"
@@ -218,14 +218,14 @@ class BadRow(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The counted window: what one scan of the source found.
+    """The counts and candidates of a window from one scan of the source.
 
-    ``notes`` count rows worth a note that are not bad, ``omitted`` by reason what the source holds
-    and is no prediction, which is in no other number. ``segment_columns`` is the order of
+    ``notes`` counts noteworthy rows that are not bad; ``omitted`` counts, by reason, content of the
+    source that is not a prediction and is in no other number. ``segment_columns`` is the order of
     ``StratumFrame.segments``. ``other_verdicts`` counts the rows of the judge's most frequent
-    values that are not positive. ``newest`` is the time of the newest row, good or bad;
-    ``snapshot`` the state of the source that was read, where it can be read again. The faults say
-    why decisions and verdicts could not be read.
+    values that are not positive. ``newest`` is the time of the newest row, good or bad.
+    ``snapshot`` identifies the state of the source that was read, if it can be read again. The
+    faults say why decisions and verdicts could not be read.
     """
 
     window: Window
@@ -246,39 +246,39 @@ class Frame:
 
     @property
     def is_amount(self) -> bool:
-        """Whether sizes are amounts, not numbers of items."""
+        """Whether sizes are amounts rather than numbers of items."""
         return any(part.rows is not None and part.rows < 0 for part in self.strata)
 
     @property
     def items(self) -> int:
-        """Predictions that were counted; sizes of amounts are larger."""
+        """Number of predictions counted; if sizes are amounts, this is the number of rows."""
         return self.rows if self.is_amount else self.size
 
     @property
     def checked_rows(self) -> int:
-        """Rows that bad ones are a share of: sizes may be amounts, or stand for more rows."""
+        """Number of rows for the share of bad rows; sizes may be amounts or estimates."""
         return min(self.size + sum(self.bad_rows.values()), self.rows)
 
     @property
     def challenged(self) -> Decisions | None:
-        """What the challenger decided on all items; None if that was not read."""
+        """The challenger's decisions on all items; None if they were not read."""
         parts = [part.challenged for part in self.strata if part.challenged is not None]
         return sum(parts[1:], parts[0]) if parts else None
 
     @property
     def flagged_size(self) -> int:
-        """Predicted positives in the window."""
+        """Number of predicted positives in the window."""
         return sum(part.size for part in self.strata if part.stratum.flagged)
 
     @property
     def size(self) -> int:
-        """Predictions in the strata."""
+        """Number of predictions in all strata."""
         return sum(part.size for part in self.strata)
 
 
 @dataclass(frozen=True, slots=True)
 class UsualRate:
-    """How many items were flagged before, in how many rounds; in 0 of them by the reference."""
+    """Flagged share of earlier rounds; ``rounds`` is 0 if they come from the reference matrix."""
 
     flagged: float
     size: int
@@ -286,7 +286,7 @@ class UsualRate:
 
     @property
     def rate(self) -> float:
-        """Share of the items that is flagged."""
+        """Share of items that are flagged."""
         return self.flagged / self.size
 
 
@@ -305,18 +305,18 @@ class Item:
 
 
 CHECK_SLOT = 0
-"""Slot of a task that checks the label of a column; it is a first copy for those who are asked."""
+"""Slot of a task that checks the label of a column; for annotators, it is a first copy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A request to label one item: what the labeler may know, and nothing else.
+    """A request to label one item, limited to what the labeler may know.
 
-    Score, predicted class and stratum never get here. ``shown`` is what people see
-    (`monitor.domain.shown`); all but it and the opaque ``key`` are for adapters only. Tasks of one
-    item with different slots must go to different people, none of whom may learn of the other. In
-    the order of their places tasks are shuffled, and of each stratum the first are those that were
-    drawn first, which no place tells.
+    It never contains the score, predicted class or stratum. People see ``shown``
+    (`monitor.domain.shown`) and the opaque ``key``; the other fields are for adapters only. Tasks
+    of one item with different slots must go to different people, who may not learn of each other.
+    Ordered by ``place``, tasks are shuffled across strata; within a stratum they keep the order of
+    the draw, which ``place`` does not reveal.
     """
 
     key: str
@@ -347,8 +347,8 @@ class LabelKind(StrEnum):
 class LabelEvent:
     """An answer of one annotator to a task, or its withdrawal. Append-only.
 
-    ``at`` is the annotator's own time. Without one the store takes the event only if it changes the
-    annotator's current answer, at the time of arrival.
+    ``at`` is the annotator's own time. If it is None, the store accepts the event only if it
+    changes the annotator's current answer, with the time of arrival.
     """
 
     task_key: str
@@ -358,16 +358,16 @@ class LabelEvent:
     kind: LabelKind = LabelKind.GIVEN
 
     def revision(self, at: datetime) -> str:
-        """Identify this statement among all of the same annotator about the same task."""
+        """Return a key of this statement, unique per annotator and task."""
         text = f"{self.kind}|{self.answer}|{at.isoformat()}"
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A row that was not taken, where it stands and why.
+    """A refused row: its location and the reason.
 
-    ``version`` differs between states of what it is in, such as a file that is saved again.
+    ``version`` identifies the state of its container, such as a file that may be saved again.
     ``is_problem``: `Collected.problems` has a sentence about it.
     """
 
@@ -383,13 +383,13 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What a labeler brought: events, refused rows, and where to go on next time.
+    """The result of collecting from a labeler: events, refused rows, and the next cursor.
 
-    ``problems`` are sentences about what somebody has to fix, ``waits`` about what is there
-    and not taken yet; ``was_read`` is false where nothing was read, since nothing had changed.
-    ``complete`` are the tasks of which ``events`` has all answers that stand: what this labeler
-    brought of them before, and does not bring now, was taken back. ``unmatched`` are the tasks
-    whose items have no row where labels are read; None if there are no rows.
+    ``problems`` are sentences on what somebody has to fix, ``waits`` on answers that exist but are
+    not accepted yet. ``was_read`` is False if nothing was read because nothing had changed.
+    ``complete`` are the tasks for which ``events`` has all current answers: any earlier answer that
+    is missing now was withdrawn. ``unmatched`` are the tasks whose items have no row among the
+    labels; None if there are no rows.
     """
 
     events: tuple[LabelEvent, ...] = ()
@@ -403,7 +403,7 @@ class Collected:
 
 
 class EffectKind(StrEnum):
-    """What is to be done outside."""
+    """The kinds of effects."""
 
     ROUND_RUN = "round_run"
     FLEET_POINT = "fleet_point"
@@ -415,9 +415,9 @@ class EffectKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ShownRun:
-    """The run of a round as MLflow shows it, ``page`` where its pages do.
+    """The run of a round in MLflow; ``page`` is its address in MLflow's pages.
 
-    ``version`` is 0, and there is no ``number``, where it was never written whole.
+    If the run was never completely written, ``version`` is 0 and ``number`` is None.
     """
 
     run_id: str
@@ -431,10 +431,10 @@ class ShownRun:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Something to be done outside, kept in the store until it is done.
+    """An action outside the store, such as a message; stored until it is done.
 
-    ``key`` is stable over retries; ``payload`` is all a handler needs. ``is_deadly``: process after
-    process did not come back from delivering it.
+    ``key`` is stable over retries; ``payload`` is all that a handler needs. ``is_deadly``: several
+    processes died while delivering it.
     """
 
     id: int
@@ -452,7 +452,7 @@ _UNTAGGED = "untagged"  # key in a receipt: the answer to an effect that is done
 
 
 def untagged(why: str) -> str:
-    """Write the receipt of tags that their model version did not take.
+    """Return the receipt of tags that could not be set on their model version.
 
     >>> untagged("there is no version 7")
     '{"untagged": "there is no version 7"}'
@@ -461,7 +461,7 @@ def untagged(why: str) -> str:
 
 
 def why_untagged(receipt: str) -> str | None:
-    """Read why a model version was not tagged; None from any other receipt.
+    """Return the reason from a receipt of `untagged`; None for any other receipt.
 
     >>> why_untagged(untagged("there is no version 7"))
     'there is no version 7'
@@ -478,7 +478,7 @@ def why_untagged(receipt: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class WaitingSink:
-    """What waits for one sink of one monitor; ``dead`` if its first effect is a dead letter."""
+    """The effects pending for one sink of a monitor; ``dead`` if the first is a dead letter."""
 
     monitor: str
     sink: str

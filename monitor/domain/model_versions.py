@@ -1,4 +1,4 @@
-"""Which model version a window is estimated for."""
+"""Choice of the model version that a window is estimated for."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 LEAST_SHARE = 0.1
-"""Share of a window's rows from which on a version can be the estimated one.
+"""Least share of a window's rows for the estimated version.
 
-Canaries and smoke tests get a few percent of the traffic beside the version in use. A rollout in
-the last day of a week has more than a tenth of its rows.
+Canaries and smoke tests get a few percent of the traffic. A version rolled out on the last day of a
+week gets more than a tenth of its rows.
 """
 
 T = TypeVar("T", int, float)
 
 
 def estimated_version(rows: Mapping[str, int], newest: Mapping[str, T]) -> str | None:
-    """Choose the version of the newest prediction, of those with a tenth of the rows or more.
+    """Return the version with the newest prediction, among those with a tenth of the rows or more.
 
     rows, newest: Number of rows and time of the newest one, by version.
 
-    Returns the version with the most rows if no version has a tenth; None without any version.
+    Returns the version with the most rows if none has a tenth; None if there are no versions.
 
     >>> estimated_version({"7": 599, "8": 1}, {"7": 598, "8": 599})
     '7'

@@ -1,4 +1,4 @@
-"""What people are told at once, by hooks and the log: the payload of a notice, JSON-ready."""
+"""Notices: messages sent to people at once, by hooks and the log."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from monitor.domain.setting_types import Report
 
 
 class Notice(Report):
-    """Something people should know now; goes to hooks and to the log.
+    """The payload of a message to hooks and the log, ready for JSON.
 
-    ``id`` is stable: a notice that arrives twice carries it twice, with the same content. ``event``
-    is ``alert.firing``, ``.resolved`` or ``.revised``, ``round.abandoned`` or ``.attention``,
+    ``id`` is stable: a notice that arrives twice has the same id and content. ``event`` is
+    ``alert.firing``, ``.resolved`` or ``.revised``, ``round.abandoned`` or ``.attention``,
     ``delivery.dead`` or ``.recovered`` (of ``sink``), ``test``, or, in the log only, ``notice.``
-    and the kind of a `monitor.domain.report.NoticeRow`. ``alert`` and ``since`` are the id of the
-    alert and when it fired. ``promise`` is how often such a notice may be false.
+    and the kind of a `monitor.domain.report.NoticeRow`. ``alert`` is the id of the alert, ``since``
+    the time when it fired. ``promise`` states how often such a notice may be false.
     """
 
     id: str

@@ -1,6 +1,6 @@
-"""What people say on the labeling page: yes or no, or of which class an item is.
+"""Answers on the labeling page: yes or no, or the class of an item.
 
-Where the class is asked, `Answer.NEGATIVE` is "none of these".
+If the page asks for the class, `Answer.NEGATIVE` means "none of these".
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _CLASS = "class "
 
 @dataclass(frozen=True, slots=True)
 class ClassChosen:
-    """The class that somebody chose, by its place among those offered; the first is at 0.
+    """A chosen class, by its index among the classes offered, from 0.
 
     >>> str(ClassChosen(2))
     'class 2'
@@ -31,9 +31,9 @@ PageAnswer: TypeAlias = Answer | ClassChosen
 
 
 def read_page_answer(text: str) -> PageAnswer:
-    """Read an answer as it is written.
+    """Parse the text of an answer.
 
-    Raises `ValueError` if it is not an answer.
+    Raises `ValueError` if the text is not an answer.
 
     >>> read_page_answer("class 2"), read_page_answer("0")
     (ClassChosen(place=2), <Answer.NEGATIVE: '0'>)
@@ -45,14 +45,14 @@ def read_page_answer(text: str) -> PageAnswer:
 
 
 def fits(answer: PageAnswer, choices: int) -> bool:
-    """Whether an answer is one to a question that offers ``choices`` classes; 0 asks yes or no."""
+    """Whether an answer fits a question with ``choices`` classes; 0 is a yes-or-no question."""
     if isinstance(answer, ClassChosen):
         return answer.place < choices
     return not choices or answer is not Answer.POSITIVE
 
 
 def answer_for(page_answer: PageAnswer, index: int) -> Answer:
-    """Return what an answer is to "Is it of the class at this place?".
+    """Return the answer to "Is the item of the class at this index?".
 
     >>> answer_for(ClassChosen(2), 2), answer_for(ClassChosen(2), 0)
     (<Answer.POSITIVE: '1'>, <Answer.NEGATIVE: '0'>)

@@ -1,4 +1,4 @@
-"""Roles and names of people; light, since the command line reads the roles for its help."""
+"""Roles and names of people; imports little, since the command line's help needs the roles."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _LONGEST_NAME = 100
 _UNSEEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 )
-"""Letters and marks that leave no trace, so that two names would look the same."""
+"""Letters and marks that do not show, so that two names would look the same."""
 
 
 class Role(StrEnum):
-    """What a user of the pages may do."""
+    """Permissions of a user of the pages."""
 
     LABELER = "labeler"  # Answers tasks, and sees the labeling page only
     VIEWER = "viewer"  # Sees how the monitors fare, and labels nothing
@@ -24,19 +24,19 @@ class Role(StrEnum):
 
     @property
     def labels(self) -> bool:
-        """Whether the labeling page is for this role."""
+        """Whether this role may use the labeling page."""
         return self is not Role.VIEWER
 
     @property
     def views(self) -> bool:
-        """Whether the status pages are for this role."""
+        """Whether this role may see the status pages."""
         return self is not Role.LABELER
 
 
 def annotator_name(text: str) -> str:
-    r"""Read the name of who labels; a `ValueError` says what is wrong with it.
+    r"""Normalize the name of an annotator; raises `ValueError` if it cannot be used.
 
-    Wide and narrow forms of a letter are the same, and so are compositions of letters and marks.
+    Wide and narrow forms of a letter are equal, and so are compositions of letters and marks.
 
     >>> annotator_name("  \uff21\uff44\uff41   Lovelace ")
     'Ada Lovelace'
@@ -55,7 +55,7 @@ def annotator_name(text: str) -> str:
 
 
 def similar_name(name: str, other: str) -> bool:
-    """Whether two names differ in capitals, or in the form of a letter, at most.
+    """Whether two names differ only in case or in the forms of letters.
 
     >>> similar_name("Ada Weiß", "ada weiss"), similar_name("ada", "adam")
     (True, False)

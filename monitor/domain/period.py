@@ -1,4 +1,4 @@
-"""Periods that people name: a year, a quarter, a month, a day, or all days from one to another."""
+"""Periods of reports: a year, a quarter, a month, a day, or a range of days."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Days(NamedTuple):
         return f"{self.first} to {self.after - timedelta(days=1)}"
 
     def instants(self, time_zone: str) -> tuple[datetime, datetime]:
-        """Return when the first day begins and the last one ends, where the clock shows a zone."""
+        """Return the start of the first day and the end of the last in a time zone, as UTC."""
         start, end = (datetime.combine(day, time.min, ZoneInfo(time_zone)) for day in self)
         return start.astimezone(UTC), end.astimezone(UTC)
 
 
 def parse_period(text: str) -> Days:
-    """Read a period; ``A..B`` goes from the first day of A to the last day of B.
+    """Parse a period; ``A..B`` goes from the first day of A to the last day of B.
 
-    Raises `InputRefused` for any other text.
+    Raises `InputRefused` if the text is not a period.
 
     >>> print(parse_period("2026-Q3"))
     2026-07-01 to 2026-09-30

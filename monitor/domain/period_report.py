@@ -1,4 +1,4 @@
-"""The report of a period: what the store has of the rounds of one monitor."""
+"""The report of a period: all rounds of one monitor, from the store."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from monitor.domain.setting_types import Report
 
 
 class UncountedRound(Report):
-    """A round of the period without an estimate: what it shows so far, or why it ended."""
+    """A round of the period without an estimate; ``reason`` is provisional numbers or its end."""
 
     round: int
     state: str
@@ -18,7 +18,7 @@ class UncountedRound(Report):
 
 
 class PeriodChange(Report):
-    """What a round is the first of: another model, schedule or limit."""
+    """A change that starts with a round: a new model, schedule or limit."""
 
     round: int
     sentence: str
@@ -27,11 +27,11 @@ class PeriodChange(Report):
 class PeriodReport(Report):
     """The rounds of a monitor whose windows end in a period, as of ``made_at``.
 
-    A window that ends exactly where the period begins is not in it. ``rounds`` are the newest
+    A window that ends exactly when the period begins is not in it. ``rounds`` are the newest
     reports of closed rounds, each with its own point of the timeline, without curves and cells.
     ``uncounted`` rounds are open or were abandoned; ``later_rounds`` begin in the period and end
     after it. ``alerts`` fired in a round of the period, or were open when it began. ``people``
-    counts those whose answers stand. ``method`` is of the newest closed round.
+    counts the annotators with a current answer. ``method`` describes the newest closed round.
     """
 
     monitor: str
@@ -51,9 +51,9 @@ class PeriodReport(Report):
 
 
 class PeriodReports(Report):
-    """What `pr-monitor report --period` prints with ``--json``.
+    """Output of `pr-monitor report --period --json`.
 
-    ``without_rounds`` has a sentence for each monitor without a round in the period.
+    ``without_rounds`` has a sentence for each monitor without rounds in the period.
     """
 
     reports: list[PeriodReport]

@@ -12,25 +12,25 @@ from monitor.domain.setting_types import Settings
 MODEL_URI = re.compile(r"models:/(?P<name>[^/@]+)(?:/(?P<version>\d+)|@(?P<alias>[^/@]+))")
 
 NAMES_NONE = frozenset({"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"})
-"""MLflow's own words where a model, or an alias of it, is not there."""
+"""MLflow's error codes if a model or one of its aliases does not exist."""
 
 _WHOLE = re.compile(r"(-?\d+)([.]0)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A name for the version of a model that is in use."""
+    """An alias of a registered model, which names one of its versions."""
 
     model: str
     alias: str
 
     def version(self, version: str) -> str:
-        """Write the URI of a version of the model."""
+        """Return the URI of a version of the model."""
         return f"models:/{self.model}/{version}"
 
 
 def alias_of(uri: str | None) -> Alias | None:
-    """Read the alias from a model's URI; None if it names a version, or nothing.
+    """Parse the alias from a model's URI; None if the URI has no alias.
 
     >>> alias_of("models:/mail-travel@champion")
     Alias(model='mail-travel', alias='champion')
@@ -42,9 +42,9 @@ def alias_of(uri: str | None) -> Alias | None:
 
 
 class AliasRead(Settings):
-    """What an alias named when a round was opened; a ``version`` of None: nothing.
+    """The version that an alias named when a round was opened; None if it named none.
 
-    ``problem`` is why it could not be read.
+    ``problem`` says why the alias could not be read.
     """
 
     version: str | None = None
@@ -60,7 +60,7 @@ class NamedVersion(NamedTuple):
 
 
 def spellings(version: str | None) -> tuple[str | None, ...]:
-    """Return the texts of a version: files and databases also write a whole number as ``7.0``.
+    """Return the spellings of a version; files and databases may write a whole number as ``7.0``.
 
     >>> spellings("7"), spellings("7.0"), spellings("1.10")
     (('7', '7.0'), ('7', '7.0'), ('1.10',))

@@ -1,4 +1,4 @@
-"""What a round publishes: the payloads of effects, JSON-ready and all that a handler needs."""
+"""Reports of rounds: the payloads of effects, ready for JSON and complete for their handlers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from monitor.domain.setting_types import Ends, Report
 
 
 class Status(StrEnum):
-    """How a monitor stands; the gravest that holds.
+    """The status of a monitor: the most severe that applies.
 
-    ``stale``: there is no estimate of late, or something outside is down.
+    ``stale``: there is no recent estimate, or something outside is down.
     """
 
     ALERT = "alert"
@@ -30,12 +30,12 @@ class Status(StrEnum):
 
     @property
     def grade(self) -> int:
-        """Count from the gravest, which is 1."""
+        """Rank by severity; 1 is the most severe."""
         return list(Status).index(self) + 1
 
 
 class AttentionCause(StrEnum):
-    """What about a round needs a look, so that its monitor is not called ok."""
+    """Why a round needs attention, so that its monitor is not ok."""
 
     CONCERN = "concern"
     ABANDONED = "abandoned"
@@ -45,7 +45,7 @@ class AttentionCause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """What about a round needs a look: why it has no estimate, or the sentence of a concern."""
+    """A round that needs attention; ``reason`` is its concern, or why it has no estimate."""
 
     monitor: str
     round: int
@@ -56,11 +56,11 @@ class Attention:
 
 
 class EstimateRow(Report):
-    """One estimate; ``point`` and ends are None if it is undefined, with the ``reason``.
+    """One estimate; if it is undefined, ``point`` and ends are None and ``reason`` says why.
 
-    Where answers are missing, the ends are worst-case bounds, which then are in ``bound_low`` and
-    ``bound_high`` too: from the low end if these answers were the worst for the metric to the high
-    end if they were the best.
+    If answers are missing, the ends are worst-case bounds, repeated in ``bound_low`` and
+    ``bound_high``: the low end if the missing answers were the worst for the metric, the high end
+    if they were the best.
     """
 
     metric: str
@@ -82,14 +82,14 @@ class EstimateRow(Report):
 
     @property
     def ends(self) -> Ends | None:
-        """Point, low and high; None without a value."""
+        """Point, low and high; None if any is undefined."""
         if self.point is None or self.low is None or self.high is None:
             return None
         return self.point, self.low, self.high
 
 
 ESTIMAND_OF = {"round": "window", "pooled": "rate", "corrected": "window"}
-"""Reports show the window's own value for a round alone, and the rate for the pooled one."""
+"""Estimand shown by reports: the window's own value for a round alone, the rate if pooled."""
 
 Row = TypeVar("Row", bound=EstimateRow)
 
@@ -97,16 +97,16 @@ Row = TypeVar("Row", bound=EstimateRow)
 def find_row(
     rows: Iterable[Row], metric: str, basis: str, estimand: str | None = None
 ) -> Row | None:
-    """Find the estimate for a metric and a basis, of the estimand that reports show if None."""
+    """Return the estimate for a metric, a basis and an estimand, by default `ESTIMAND_OF`."""
     key = metric, basis, estimand or ESTIMAND_OF[basis]
     return next((row for row in rows if (row.metric, row.basis, row.estimand) == key), None)
 
 
 class DecidingRow(Report):
-    """A predicted class whose labels decide a metric and are worth few of its rarer ``answer``.
+    """A predicted class on which a metric depends, with few labels of the rarer ``answer``.
 
-    ``worth`` is how many of it. ``moves`` is how far one such label moves the metric, where the
-    labels of one stratum decide.
+    ``worth`` is the effective number of these labels. ``moves`` is how far one such label moves the
+    metric, if the labels of one stratum decide it.
     """
 
     predicted: str
@@ -116,10 +116,10 @@ class DecidingRow(Report):
 
 
 class ReportedEstimate(EstimateRow):
-    """An estimate with the classes whose few labels decide it.
+    """An estimate, with a ``caution`` for each class whose few labels decide it.
 
     ``answered_low`` and ``answered_high`` are the interval if the missing answers were like the
-    others; None if none is missing.
+    others; None if no answers are missing.
     """
 
     caution: tuple[DecidingRow, ...] = ()
@@ -128,7 +128,7 @@ class ReportedEstimate(EstimateRow):
 
 
 class StratumRow(Report):
-    """One stratum as a version of a round saw it."""
+    """Counts of one stratum in one version of a round."""
 
     stratum: str
     flagged: bool
@@ -142,19 +142,20 @@ class StratumRow(Report):
 
     @property
     def unanswered(self) -> int:
-        """Items handed out and not answered."""
+        """Number of items that were assigned but not answered."""
         return self.planned - self.labeled - self.declined
 
 
 MISSING_MAX = 0.05
-"""Share of missing answers above which a round is partial: its worst-case bounds are then so wide
-that they seldom tell whether a limit is kept (benchmarks/missing_answers.py)."""
+"""Share of missing answers above which a round is partial: its worst-case bounds are then usually
+too wide to decide whether a limit is kept (benchmarks/missing_answers.py)."""
 
 
 class AnswersRow(Report):
-    """How many answers a round wanted and got, and how long after its opening they came.
+    """Number of answers that a round requested and received, and their delays after its opening.
 
-    Half, nine in ten and all of them had come by ``half_hours``, ``most_hours`` and ``last_hours``.
+    50 %, 90 % and 100 % of them had arrived after ``half_hours``, ``most_hours`` and
+    ``last_hours``.
     """
 
     wanted: int
@@ -167,7 +168,7 @@ class AnswersRow(Report):
 
     @property
     def missing(self) -> int:
-        """Items without a usable answer."""
+        """Number of items without a label of 1 or 0."""
         return self.wanted - self.labeled
 
     @property
@@ -177,9 +178,9 @@ class AnswersRow(Report):
 
 
 class EvidenceRow(Report):
-    """Evidence against one limit at the round's end: it fires when it reaches ``log_threshold``.
+    """Evidence against one limit at the round's end; an alert fires at ``log_threshold``.
 
-    It may have been higher within the round. ``state`` is an
+    The evidence may have been higher within the round. ``state`` is an
     `monitor.domain.alerting.EvidenceState`.
     """
 
@@ -192,12 +193,12 @@ class EvidenceRow(Report):
 
 
 class RecoveryRow(Report):
-    """How far an open alert is from its end, as of the last closing.
+    """Progress of an open alert toward its end, as of the last closing.
 
-    ``evidence`` of the ``rounds`` since the firing that the limit is kept again ends the alert at
-    ``ends_at``. ``level`` is the metric with earlier rounds. If it stays there the alert ends
-    ``within`` that many more rounds with probability ``share``; None if it is beyond the limit, or
-    that takes over ``at_most`` rounds.
+    ``evidence`` is the evidence of recovery from the ``rounds`` since the firing; the alert ends
+    when it reaches ``ends_at``. ``level`` is the pooled value of the metric. If the metric stays at
+    it, the alert ends ``within`` this number of rounds with probability ``share``; None if
+    ``level`` is beyond the limit, or this takes over ``at_most`` rounds.
     """
 
     rounds: int
@@ -210,9 +211,10 @@ class RecoveryRow(Report):
 
 
 class AlertRow(Report):
-    """An alert that this round fired, or an earlier one that is open; the window is of that round.
+    """An alert fired by this round, or an open one of an earlier round.
 
-    ``recovery`` is None once the alert has ended. ``notes`` are of today, also in an old report.
+    The window is of the round that fired it. ``recovery`` is None once the alert has ended.
+    ``notes`` are current even in an old report.
     """
 
     id: str
@@ -229,7 +231,7 @@ class AlertRow(Report):
 
 
 class ProvisionalMetric(Report):
-    """What a metric will probably be once all labels are there."""
+    """Predicted value of a metric once all labels have arrived."""
 
     metric: str
     point: float | None
@@ -238,10 +240,10 @@ class ProvisionalMetric(Report):
 
 
 class ProvisionalRow(Report):
-    """What a round showed while its labels still came.
+    """Provisional numbers of a round whose labels are still arriving.
 
-    ``matured`` is the share of the positive labels that had come, as earlier rounds got theirs;
-    ``by_score`` says that the scores of a class got theirs at different paces.
+    ``matured`` is the share of the positive labels that had arrived, judged by earlier rounds.
+    ``by_score``: labels arrive at different speeds for different scores of a class.
     """
 
     at: datetime
@@ -252,12 +254,12 @@ class ProvisionalRow(Report):
 
 
 class NoticeRow(Report):
-    """Something unusual about a round that is worth a look and no alarm.
+    """Something unusual about a round that does not justify an alarm.
 
-    ``value``, by ``kind``: ``judge`` how many times as often it says yes, ``disagreement``
-    Krippendorff's alpha, ``segment`` the odds ratio, ``provisional`` the share of the positive
-    labels that is known, ``groups`` the larger design effect, ``runs`` the effect of runs,
-    ``checks`` the probability that the errors of a column differ as much by chance.
+    The meaning of ``value`` depends on ``kind``: for ``judge`` the ratio of its rates of yes, for
+    ``disagreement`` Krippendorff's alpha, for ``segment`` the odds ratio, for ``provisional`` the
+    share of known positive labels, for ``groups`` the larger design effect, for ``runs`` the effect
+    of runs, for ``checks`` the probability that a column's errors differ as much by chance.
     """
 
     kind: str
@@ -267,7 +269,7 @@ class NoticeRow(Report):
 
 
 class MetricChange(NamedTuple):
-    """How a metric in this round alone differs from earlier rounds: (point, low, high)."""
+    """Difference of a metric in this round alone from earlier rounds, as (point, low, high)."""
 
     metric: str
     before: Ends
@@ -277,21 +279,21 @@ class MetricChange(NamedTuple):
 
     @property
     def is_noise(self) -> bool:
-        """Whether the metric may well be what it was."""
+        """Whether the interval of the change contains 0."""
         return self.change[1] <= 0 <= self.change[2]
 
     @property
     def is_fall(self) -> bool:
-        """Whether the metric surely fell."""
+        """Whether the interval of the change is entirely below 0."""
         return self.change[2] < 0
 
 
 class CauseRow(Report):
-    """Why precision in this round alone differs from the earlier rounds of its history, pooled.
+    """Causes of the change in precision between this round alone and its pooled earlier rounds.
 
     Values are (point, low, high). The points of ``by_prevalence`` (positives became rarer or more
     frequent) and ``by_classifier`` (TPR or FPR moved) add up to the point of ``change``. Reports of
-    earlier versions lack what is said of recall.
+    earlier versions lack the fields on recall.
     """
 
     rounds: int
@@ -311,7 +313,7 @@ class CauseRow(Report):
 
     @property
     def changes(self) -> dict[str, MetricChange]:
-        """How precision and recall differ, by metric."""
+        """The changes in precision and recall, by metric."""
         rows = [MetricChange("precision", self.before, self.after, self.change, self.sentence)]
         before, after, change = self.recall_before, self.recall_after, self.recall_change
         if before is not None and after is not None and change is not None:
@@ -320,10 +322,10 @@ class CauseRow(Report):
 
 
 class RestatedRow(Report):
-    """A version that a person asked for, after the time for late labels was over.
+    """A version that a person requested after the time for late labels was over.
 
-    ``own`` is whether this is one of the restated ``rounds``; else it only pools one. ``before``
-    are precision and recall of version ``replaces``.
+    ``own``: whether this round is one of the restated ``rounds``; if not, it only pools one of
+    them. ``before`` has precision and recall of version ``replaces``.
     """
 
     version: int
@@ -337,7 +339,7 @@ class RestatedRow(Report):
 
 
 class TimelinePoint(Report):
-    """One earlier or present round, for the figure: (point, low, high) per metric and basis."""
+    """A point of the timeline figure: (point, low, high) of one round, per metric and basis."""
 
     round: int
     slot: datetime
@@ -351,17 +353,17 @@ class TimelinePoint(Report):
 
 
 class RoundReport(Report):
-    """A closed or abandoned round, as one version of it stands.
+    """The report of one version of a closed or abandoned round.
 
-    Each part of the report is an extra field under the name of the part (`parts`); so fields that
-    only an earlier version wrote are kept.
-    ``bad_rows`` counts rows left out, by reason, ``notes`` what else is worth knowing of the rows.
-    ``pooled_coverage`` is how often pooled intervals held the truth when simulated: after changes,
-    and in quiet times. ``strata`` are score bands; ``cells`` what labels were drawn from, empty
-    where that is the bands. ``registered`` is the
-    version that the alias in ``model`` named for the window, if a single one. ``recurring`` counts
-    drawn items that evidence leaves out, since an earlier round had asked about them, and
-    ``proposed_unlabeled`` the missing answers of the rounds behind ``proposed_limits``.
+    Each part of the report is an extra field under the part's name (`parts`); so fields that only
+    an earlier version wrote are kept.
+    ``bad_rows`` counts excluded rows by reason, ``notes`` counts other noteworthy rows.
+    ``pooled_coverage`` is the simulated coverage of pooled intervals after changes, and in quiet
+    times. ``strata`` are score bands; ``cells`` are the strata that labels were drawn from, empty
+    if these are the bands. ``registered`` is the version that the alias in ``model`` named for the
+    window, if it named only one. ``recurring`` counts drawn items that the evidence excludes, since
+    an earlier round asked about them. ``proposed_unlabeled`` counts the missing answers of the
+    rounds behind ``proposed_limits``.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -408,22 +410,22 @@ class RoundReport(Report):
 
     @property
     def parts(self) -> Mapping[str, Any]:
-        """The values of parts by name, as JSON where the report was stored."""
+        """The values of parts by name, as JSON if the report was read from the store."""
         return self.model_extra or {}
 
     @property
     def size(self) -> int:
-        """Predictions in the window."""
+        """Number of predictions in the window."""
         return sum(row.size for row in self.strata)
 
     @property
     def flagged(self) -> int:
-        """Predicted positives in the window."""
+        """Number of predicted positives in the window."""
         return sum(row.size for row in self.strata if row.flagged)
 
     @property
     def labeled(self) -> int:
-        """Items of the window with a label of 1 or 0."""
+        """Number of items with a label of 1 or 0."""
         return sum(row.labeled for row in self.strata)
 
     @property
@@ -433,12 +435,12 @@ class RoundReport(Report):
 
     @property
     def unlabeled(self) -> int:
-        """Items that were handed out and have no label of 1 or 0."""
+        """Number of assigned items without a label of 1 or 0."""
         return sum(row.planned - row.labeled for row in self.strata)
 
     @property
     def watched(self) -> str | None:
-        """Name the version that the predictions are of: what the alias named, else the model."""
+        """The monitored model: the version that the alias named, else ``model``."""
         return self.registered or self.model
 
     @property
@@ -447,17 +449,17 @@ class RoundReport(Report):
         return [alert for alert in self.alerts if alert.state == AlertState.FIRING]
 
     def stored(self) -> dict[str, Any]:
-        """Return what the store keeps: not the notes on alerts, which are added at each reading."""
+        """Return the JSON to store, without the notes on alerts, which each reading adds."""
         return self.model_dump(mode="json", exclude={"alerts": {"__all__": {"notes"}}})
 
     def shown(
         self, metric: str, basis: str, estimand: str | None = None
     ) -> ReportedEstimate | None:
-        """Find an estimate, of the estimand that is shown for its basis if none is named."""
+        """Return an estimate, by default of the estimand shown for its basis; None if missing."""
         return find_row(self.estimates, metric, basis, estimand)
 
     def limit(self, metric: str) -> float | None:
-        """Find the lower limit of a metric."""
+        """Return the lower limit of a metric; None if it has none."""
         for row in self.evidence:
             if row.metric == metric and row.side == "at_least":
                 return row.limit
@@ -465,10 +467,10 @@ class RoundReport(Report):
 
 
 class NextRoundRow(Report):
-    """What the settings of a round ask of the one after it.
+    """The plan for the next round, by the settings of this one.
 
-    ``max_labels`` at most, fewer where these reach the ``margins`` (half-widths), 0 where all are
-    counted. People have ``hours`` to answer.
+    It asks for ``max_labels`` at most: fewer if these reach the ``margins`` (half-widths), 0 if all
+    items are counted. People have ``hours`` to answer.
     """
 
     slot: datetime
@@ -481,9 +483,9 @@ class NextRoundRow(Report):
 class RoundPage:
     """A round, and the report of one of its versions once it has closed.
 
-    ``version`` is 0 before the first estimate; ``drawn`` are then the strata that labels were asked
-    of, ``provisional`` is what it shows. ``bad_rows`` counts rows left out, by reason, ``notes``
-    the irregular rows that count.
+    ``version`` is 0 before the first estimate; until then, ``drawn`` are the strata that labels are
+    requested from and ``provisional`` has provisional numbers. ``bad_rows`` counts excluded rows by
+    reason, ``notes`` counts irregular rows that are included.
     """
 
     round: Round

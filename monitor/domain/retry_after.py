@@ -1,4 +1,4 @@
-"""For how long a server asks to be left alone, by HTTP's header ``Retry-After``."""
+"""Parsing of HTTP's header ``Retry-After``."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 LONGEST = timedelta(days=1)
-"""More than any server means; it also keeps the sum with a date from overflowing."""
+"""Upper limit of a pause; it also keeps sums with a date from overflowing."""
 
 _MOST_DIGITS = 9
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> timedelta | None:
-    """Read seconds or an HTTP date (RFC 9110, 10.2.3); None if it is neither.
+    """Return the requested pause from seconds or an HTTP date (RFC 9110, 10.2.3), or None.
 
     >>> retry_after({"retry-after": "120"}, datetime(2031, 1, 1, tzinfo=UTC))
     datetime.timedelta(seconds=120)

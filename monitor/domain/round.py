@@ -1,4 +1,4 @@
-"""A round: its window, where it stands, and the settings that it was opened with."""
+"""Rounds: their windows, states and frozen settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ONE_STEP = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A round as the store has it, with its monitor's name."""
+    """A stored round with its monitor's name."""
 
     id: int
     monitor: str
@@ -35,27 +35,27 @@ class Round:
     partial: bool = False
     version: int = 0
     first_version: int = 1
-    """Version of its first estimate; more than 1 where MLflow has seen earlier ones."""
+    """Version of its first estimate; more than 1 if MLflow already has earlier versions."""
     first_look_at: datetime | None = None  # When its predictions were first looked at
     label_revision: int = 0
     estimated_revision: int | None = None
     claimed_until: int | None = None
-    """When the claim on it runs out, in ms of the store; whoever left it in mid-step had it."""
+    """When the claim on it expires, in ms of the store's clock; kept by an interrupted step."""
     snapshot: str | None = None
-    """The state of its source that it was drawn from, where that can be read again."""
+    """The snapshot of its source that it was drawn from, if that can be read again."""
     registered: str | None = None
-    """Version that the model's alias named for its window; None where it has none, or several."""
+    """Version that the model's alias named for its window; None if it named none or several."""
     evidence_revision: int | None = None
-    """Label revision up to which its evidence was read while it is open."""
+    """Label revision up to which its evidence was computed while it is open."""
     evidence_due_at: datetime | None = None
-    """When the first of the answers that were too new for that reading is old enough to count."""
+    """When the first of the answers too new for that evidence becomes old enough to count."""
 
     def is_late(self, now: datetime) -> bool:
-        """Whether its time for labels is over."""
+        """Whether its deadline has passed."""
         return self.deadline is not None and now >= self.deadline
 
     def deadline_of(self, part: int) -> datetime | None:
-        """Return until when one of its labelers is waited for; the last of these ends the round."""
+        """Return the deadline of one of its labelers; the round ends with the last of them."""
         own = parts_of(self.settings.labeling)[part].get("deadline")
         if self.deadline is None or own is None:
             return self.deadline
@@ -64,13 +64,13 @@ class Round:
 
     @property
     def people_deadline(self) -> datetime | None:
-        """Until when people are waited for first, where there are some."""
+        """The earliest deadline of its labelers of people; without any, the round's deadline."""
         kinds = [part.get("kind") for part in parts_of(self.settings.labeling)]
         ends = [self.deadline_of(part) for part, kind in enumerate(kinds) if kind != COLUMN]
         return min((end for end in ends if end is not None), default=self.deadline)
 
     def has_unread_evidence(self, now: datetime) -> bool:
-        """Whether answers have come, or grown old enough to count, since its evidence was read."""
+        """Whether answers arrived, or became old enough to count, since evidence was computed."""
         is_due = self.evidence_due_at is not None and now > self.evidence_due_at
         return is_due or self.label_revision != (self.evidence_revision or 0)
 
@@ -81,40 +81,40 @@ class Round:
 
     @property
     def estimated_version(self) -> int:
-        """Version of its newest estimate; 0 while it has none, also where it is done again."""
+        """Version of its newest estimate; 0 if it has none yet, also while it is repeated."""
         return self.version if self.version >= self.first_version else 0
 
     @property
     def is_lost(self) -> bool:
-        """Whether a restored store lost its numbers, which MLflow alone has."""
+        """Whether its numbers are missing from a restored store and exist only in MLflow."""
         is_behind = self.settings.shown_version > self.version
         return is_behind and self.state in {RoundState.SKIPPED, RoundState.ABANDONED}
 
     @property
     def is_silent(self) -> bool:
-        """Whether no hook is notified of it: a backfill opened and closed it in one go."""
+        """Whether hooks are not notified of it: a backfill opened it and closed it at once."""
         if self.settings.origin != "backfill":
             return False
         return self.closed_at is None or self.closed_at - self.opened_at < _ONE_STEP
 
     @property
     def is_settled(self) -> bool:
-        """Whether it has ended, and its estimate, if it has one, is of the labels that it has."""
+        """Whether it has ended and its estimate, if any, uses its current labels."""
         if self.state is RoundState.CLOSED:
             return self.label_revision == self.estimated_revision
         return self.state in ENDED
 
     @property
     def sobol_seed(self) -> int:
-        """Fixes the Sobol points of this round's estimates."""
+        """Seed of the Sobol points for this round's estimates."""
         return int(self.seed[:8], 16)
 
     @property
     def name(self) -> str:
-        """Name for files and for people: monitor and slot."""
+        """Name for files and people: monitor and slot."""
         return round_name(self.monitor, self.slot)
 
 
 def round_name(monitor: str, slot: datetime) -> str:
-    """Make the name of a round, see `Round.name`."""
+    """Return the name of a round (`Round.name`)."""
     return f"{monitor}-{slot:%Y-%m-%dT%H%M}"

@@ -1,4 +1,4 @@
-"""How many labels a round asks for, and among which predictions it spends them."""
+"""Settings of the sample: how many labels a round requests, and from which strata."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ class Margin(Settings):
     recall: Share | None = None
 
     def wanted(self) -> dict[str, float]:
-        """Named margins only."""
+        """Return the margins that are set."""
         both = {"precision": self.precision, "recall": self.recall}
         return {metric: half for metric, half in both.items() if half is not None}
 
 
 class Bands(Settings):
-    """Score bands per predicted class, at most: fewer if ``max_labels`` leaves a band under 25.
+    """Most score bands per predicted class; fewer if ``max_labels`` leaves a band under 25 labels.
 
-    The passed class is larger and holds the rarer outcome, so more bands pay there; beyond 4 and
-    10 they save little (benchmarks/results/tried.txt).
+    The passed class is larger and contains the rarer outcome, so it benefits from more bands.
+    Beyond 4 and 10, more bands save little (benchmarks/results/tried.txt).
     """
 
     flagged: Annotated[int, Field(ge=1, le=50)] = 4
@@ -33,16 +33,16 @@ class Bands(Settings):
 
 
 class Cells(Settings):
-    """Score cells per predicted class, at most: fewer if ``max_labels`` leaves a cell under 6."""
+    """Most score cells per predicted class; fewer if ``max_labels`` leaves a cell under 6."""
 
     flagged: Annotated[int, Field(ge=1, le=100)] = 20
     passed: Annotated[int, Field(ge=1, le=100)] = 40
 
 
 class Cost(Settings):
-    """What one label costs, in any unit, where the labels of one class cost more.
+    """Cost of one label by predicted class, in any unit; set it if one class costs more.
 
-    Plans then spend the least on their margins; ``max_labels`` still counts labels.
+    Plans then reach their margins at the lowest cost; ``max_labels`` still counts labels.
     """
 
     flagged: Annotated[float, Field(gt=0)] = 1.0
@@ -50,19 +50,20 @@ class Cost(Settings):
 
 
 class Sample(Settings):
-    """How many labels a round may ask for.
+    """How many labels a round requests.
 
-    With a margin: the fewest labels that reach it with the probability ``assurance``, at most
-    ``max_labels``; with no assurance (null) as many as reach it on average. Without a margin: all
-    of ``max_labels``. ``share_by_size`` is the share of the labels of passed items that is spread
-    over their bands by size, so that misses are seen wherever they appear; the rest goes where it
-    narrows the intervals most. ``cells`` are the strata that labels are drawn from, ``bands`` the
-    runs of them that people see. Bands without cells (null, or no word of them) are the strata
-    themselves.
+    With a margin, a round requests the fewest labels that reach it with probability ``assurance``
+    (null: that reach it on average), and at most ``max_labels``. Without a margin, it requests
+    ``max_labels``. ``share_by_size`` is the share of the labels of passed items that is allocated
+    to their bands in proportion to size, so that misses are noticed in any band; the rest is
+    allocated to narrow the intervals most. ``cells`` are the strata that labels are drawn from,
+    ``bands`` the runs of cells shown to people. If cells are null, or only bands are set, the bands
+    are the strata.
 
-    ``max_labels: all`` is for one labeler of kind ``column``: the labels of all items are counted
-    where they are, and no item is drawn. With a labeler for each class, the items of a class that
-    a column labels are counted so, beside ``max_labels``. Rounds with a challenger count none so.
+    ``max_labels: all`` is for a single labeler of kind ``column``: the labels of all items are
+    counted in the source, and no item is drawn. If each class has its own labeler, a class labeled
+    by a column is always counted this way, in addition to ``max_labels``. Rounds with a challenger
+    always draw items.
     """
 
     margin: Margin = Margin()
@@ -75,13 +76,13 @@ class Sample(Settings):
 
     @property
     def budget(self) -> int:
-        """Labels that are drawn at most; 0 if all are counted."""
+        """Most labels that a round draws; 0 if all items are counted."""
         return 0 if self.max_labels == "all" else self.max_labels
 
     @model_validator(mode="before")
     @classmethod
     def _bands_alone_are_the_strata(cls, value: object) -> object:
-        """Draw by the bands that were asked for, as every round of older versions was."""
+        """Set ``cells`` to None if only bands are set, as in rounds of older versions."""
         if isinstance(value, dict) and "bands" in value:
             return {"cells": None, **value}
         return value

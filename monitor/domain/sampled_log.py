@@ -1,4 +1,4 @@
-"""How likely a log keeps a prediction, where it is a sample: a number by class, or a column."""
+"""Sampled logs: the probability of keeping a prediction, as a number by class or as a column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ AMOUNT_NOTE = "rows counted by amount (source.columns.weight): metrics, sizes an
 ZERO_NOTE = "rows with the amount 0, which count for nothing"
 
 LEAST = 1e-6
-"""The least probability of being kept: a single row of less would decide most windows."""
+"""Least probability of being kept; with a smaller one, a single row would decide most windows."""
 
 Probability = Annotated[float, Field(ge=LEAST, le=1)]
 
@@ -39,7 +39,7 @@ LogSampling = Annotated[LogShares, BeforeValidator(_of_both)] | Annotated[str, F
 
 
 def sampling_text(source: Mapping[str, Any] | None) -> str | None:
-    """Write ``kept_with`` as a round froze it; None where the log keeps all.
+    """Return ``kept_with`` of a round's frozen source settings as text; None if all is kept.
 
     >>> sampling_text({"kept_with": {"passed": 0.1}})
     '{flagged: 1, passed: 0.1}'
@@ -55,7 +55,7 @@ def sampling_text(source: Mapping[str, Any] | None) -> str | None:
 
 
 def keeps_all(source: Mapping[str, Any] | None, *, flagged: bool) -> bool:
-    """Whether a log has all items of a class, by the settings that a round froze of its source.
+    """Whether the log keeps all items of a class, by a round's frozen source settings.
 
     >>> keeps_all({"kept_with": {"passed": 0.1}}, flagged=True)
     True

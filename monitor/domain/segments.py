@@ -1,7 +1,7 @@
-"""Segments: values of a column, such as a country, for which results are shown by themselves.
+"""Segments: values of a column, such as a country, that get separate results.
 
-For all sources alike: only the largest are kept, and values show as they are. Reports have rows of
-each value.
+All sources keep only the largest values, and make their invisible characters visible. Reports have
+rows for each value.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from monitor.domain.setting_types import Report
 from monitor.domain.visible import visible
 
 MOST_VALUES = 20
-"""Values of a segment column that are shown separately in a window, the largest ones."""
+"""Most values of a segment column shown in a window; smaller ones are added up as `OTHER`."""
 
 OTHER = "(other)"
 NO_VALUE = "(no value)"
@@ -25,7 +25,7 @@ KeyT = TypeVar("KeyT", bound=str)
 
 
 def largest_values(sizes: Sequence[Mapping[str, int]], most: int = MOST_VALUES) -> frozenset[str]:
-    """Choose the largest values over all strata; of equally large ones the first by name.
+    """Return the largest values over all strata; ties go to the first by name.
 
     >>> sorted(largest_values([{"CZ": 5, "SK": 1}, {"SK": 2, "PL": 3}], most=2))
     ['CZ', 'PL']
@@ -38,7 +38,7 @@ def largest_values(sizes: Sequence[Mapping[str, int]], most: int = MOST_VALUES) 
 
 
 def folded(sizes: Mapping[str, int], largest: frozenset[str]) -> dict[str, int]:
-    """Add up the values that are not among the largest as ``(other)``; omit empty ones.
+    """Add up the values that are not among the largest as ``(other)``; omit values of size 0.
 
     >>> folded({"CZ": 5, "SK": 1, "PL": 2, "DE": 0}, frozenset({"CZ"}))
     {'CZ': 5, '(other)': 3}
@@ -52,7 +52,7 @@ def folded(sizes: Mapping[str, int], largest: frozenset[str]) -> dict[str, int]:
 
 
 def scaled(sizes: Mapping[KeyT, int], total: int) -> dict[KeyT, int]:
-    """Bring sizes to a total, by largest remainders, of equal ones the first.
+    """Scale sizes to a total by the largest-remainder method; ties go to the first.
 
     >>> scaled({"CZ": 60, "SK": 41}, 100)
     {'CZ': 59, 'SK': 41}
@@ -70,7 +70,7 @@ def scaled(sizes: Mapping[KeyT, int], total: int) -> dict[KeyT, int]:
 def with_segments(
     parts: Sequence[StratumFrame], columns: Sequence[str]
 ) -> tuple[StratumFrame, ...]:
-    """Keep the largest values of each segment column; the others become one."""
+    """Keep the largest values of each segment column and merge the others into `OTHER`."""
     empty: tuple[Mapping[str, int], ...] = tuple({} for _ in columns)
     sizes = [tuple(map(_shown, part.segments)) or empty for part in parts]
     largest = [largest_values([of[i] for of in sizes]) for i in range(len(columns))]
@@ -88,7 +88,7 @@ def _with_largest(
 
 
 def _shown(sizes: Mapping[str, int]) -> Mapping[str, int]:
-    """Count values by how they show."""
+    """Add up sizes by visible spelling."""
     result: Counter[str] = Counter()
     for value, size in sizes.items():
         result[visible(value)] += size
@@ -104,7 +104,7 @@ def _named(candidate: Candidate, largest: Sequence[frozenset[str]]) -> Candidate
 
 
 class OwnEstimate(NamedTuple):
-    """The estimate by a segment's own labels; None without one."""
+    """An estimate from a segment's own labels only; all None if it is undefined."""
 
     point: float | None
     low: float | None
@@ -112,12 +112,12 @@ class OwnEstimate(NamedTuple):
 
 
 class SegmentRow(Report):
-    """Precision or recall of one segment in this round alone, of the window's own items.
+    """Precision or recall of one segment in this round alone, for the window's own items.
 
-    ``point`` and ends borrow from the labels of the other segments, the three ``alone`` do not.
-    ``more_round`` and ``more_segment`` are the labels that ``margin`` still needs: added to the
-    whole round (None: no number suffices), or to the segment only. All three are None if the metric
-    does not exist.
+    ``point`` and ends borrow strength from the labels of other segments; the three ``alone`` fields
+    do not. ``more_round`` and ``more_segment`` are the labels still needed to reach ``margin``, if
+    added to the whole round (None: no number suffices) or to the segment only. All three are None
+    if the metric is undefined.
     """
 
     segment: str
@@ -144,7 +144,7 @@ class SegmentRow(Report):
 
 
 class ErrorCount(NamedTuple):
-    """Labeled items of a class, how many are wrong, and were they as often as in the rest."""
+    """Labeled items of a class, number of errors, and number expected at the rate of the rest."""
 
     labeled: int
     wrong: int
@@ -154,8 +154,8 @@ class ErrorCount(NamedTuple):
 class WorseSegmentRow(Report):
     """A segment, or a pair of them, with more errors than the rest of its strata.
 
-    ``metric`` is what is worse: ``precision``, ``recall`` or ``both``. ``odds`` are the odds of
-    error in the last ``rounds`` rounds against the rest (``high`` is None above 8).
+    ``metric`` is the worse metric: ``precision``, ``recall`` or ``both``. ``odds`` is the odds
+    ratio of errors against the rest in the last ``rounds`` rounds (``high`` is None above 8).
     """
 
     segment: dict[str, str]
@@ -170,10 +170,10 @@ class WorseSegmentRow(Report):
 
 
 class SegmentSearchRow(Report):
-    """How many segments and pairs were searched, and the ``worse`` ones.
+    """Number of segments and pairs searched, and the ``worse`` ones.
 
-    Of these the share ``level`` is expected to be named wrongly, at most, and as many intervals to
-    miss.
+    ``level`` bounds the expected share of false discoveries among the worse ones, and of their
+    intervals that miss.
     """
 
     searched: int

@@ -1,4 +1,4 @@
-"""What settings and payloads are made of: base classes, and values such as durations."""
+"""Base classes and value types of settings and payloads, such as durations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LONGEST = 100 * 365 * 86_400  # seconds; keeps every date that is made from a d
 
 
 def parse_duration(value: object) -> object:
-    """Turn ``90d``, ``6h``, ``30m``, ``45s`` or ``2w`` into a timedelta."""
+    """Convert ``90d``, ``6h``, ``30m``, ``45s`` or ``2w`` to a timedelta."""
     if not isinstance(value, str):
         return value
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", value.strip())
@@ -80,7 +80,7 @@ Share = Annotated[float, AfterValidator(_share)]
 
 
 class Settings(BaseModel):
-    """Base of all settings: unknown keys are refused and values never change."""
+    """Base class of all settings: unknown keys are refused, instances are immutable."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True
@@ -91,7 +91,7 @@ class Settings(BaseModel):
     def _filled(
         cls, value: object, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
     ) -> Self:
-        """Let the reader of a config file put in what the file only names, such as secrets."""
+        """Let the config loader fill in values that the file only refers to, such as secrets."""
         return handler(info.context(cls, value) if info.context else value)
 
 
@@ -103,17 +103,17 @@ def _says_something(value: str) -> str:
 
 
 Question = Annotated[str, Field(max_length=300), AfterValidator(_says_something)]
-"""A question that "yes" and "no" answer."""
+"""A yes-or-no question."""
 
 
 class Report(BaseModel):
-    """Base of all payloads of effects; fields that only an earlier version wrote are ignored."""
+    """Base class of payloads; fields that only an earlier version wrote are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     @classmethod
     def taken_from(cls, source: object, **others: Any) -> Self:
-        """Take the fields that an object has under the same names; ``others`` are given."""
+        """Create an instance from equally named attributes of an object, and ``others``."""
         names = [name for name in cls.model_fields if name not in others and hasattr(source, name)]
         return cls(**{name: getattr(source, name) for name in names}, **others)
 
@@ -122,7 +122,7 @@ Ends: TypeAlias = tuple[float, float, float]  # Point, low and high
 
 
 def ends_of(interval: Interval) -> Ends:
-    """Write an interval in six digits, for a report."""
+    """Return an interval rounded to six significant digits, for a report."""
     point, low, high = (
         float(f"{value:.6g}") for value in (interval.point, interval.low, interval.high)
     )

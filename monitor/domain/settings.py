@@ -1,7 +1,7 @@
-"""The settings that the rounds themselves need; frozen into each round when it opens.
+"""Settings of rounds; each round stores them frozen when it opens.
 
-The config file is made of these models and of the adapters' own. Every default is beside
-its unit and its reason.
+The config file consists of these models and of the adapters' settings. Each default has its unit
+and its reason beside it.
 """
 
 from __future__ import annotations
@@ -38,18 +38,17 @@ if TYPE_CHECKING:
     from monitor.stats.detection.half_space import Limit, Side
 
 CREDIBLE_LEVEL = 0.95
-"""Probability inside every interval of a round; what is proven of them is proven at this level."""
+"""Probability of every interval of a round; the proofs about intervals assume this level."""
 
 POOLED_COVERAGE = (0.88, 0.98)
-"""Least measured coverage of pooled intervals by default: in the first rounds after changes of 3 to
-15 points of one metric, and in quiet times (benchmarks/pooling_coverage.py)."""
+"""Least measured coverage of pooled intervals with default settings: in the first rounds after
+changes of 3 to 15 points in one metric, and in quiet times (benchmarks/pooling_coverage.py)."""
 
 
 class Schedule(Settings):
     """When rounds are due.
 
-    ``lag`` shifts the window back, so that predictions that arrive late are in before it is
-    counted.
+    ``lag`` shifts the window back, so that late predictions arrive before it is counted.
     """
 
     cron: str
@@ -84,12 +83,12 @@ def _why_no_cron(line: str) -> str:
 class Pooling(Settings):
     """How earlier rounds inform this one (beta run-length mixture, docs/method.md).
 
-    ``hazard`` is the chance per round that a class changed; ``restart`` how many of a stratum's
-    rarer answers its memory is worth when it did; ``robust_weight`` the weight that the round
-    alone keeps, regardless of the history: a larger one covers better after a change and narrows
-    less. By default the intervals held the truth in at least 88 % of simulated rounds after changes
-    of 3 to 15 points either way and 98 % in quiet times, at .74 to .81 of the width of the round
-    alone (benchmarks/pooling_coverage.py).
+    ``hazard`` is the probability per round that a class changed. ``restart`` is the weight of a
+    stratum's history after a change, in labels of its rarer answer. ``robust_weight`` is the least
+    weight of the round alone, regardless of the history: a larger one covers better after a change
+    and narrows less. With the defaults, intervals covered the truth in at least 88 % of simulated
+    rounds after changes of 3 to 15 points in either direction, and in 98 % in quiet times, at 0.74
+    to 0.81 of the width of the round alone (benchmarks/pooling_coverage.py).
     """
 
     hazard: Annotated[float, Field(gt=0, lt=1)] = 0.04
@@ -97,12 +96,12 @@ class Pooling(Settings):
     robust_weight: Annotated[float, Field(ge=0, le=1)] = 0.3
 
     def measured_coverage(self) -> tuple[float, float] | None:
-        """Coverage after changes and in quiet times; None if these settings were not tried."""
+        """Return coverage after changes and in quiet times; None if it was not measured."""
         return POOLED_COVERAGE if self == Pooling() else None
 
 
 class Bound(Settings):
-    """The value a metric must not pass, on the named side."""
+    """The limits of one metric, on one side or both."""
 
     at_least: Share | None = None
     at_most: Share | None = None
@@ -118,13 +117,13 @@ class Bound(Settings):
         return self
 
     def sides(self) -> dict[Side, float]:
-        """Return the value of each side that is watched."""
+        """Return the limit of each watched side."""
         sides: dict[Side, float | None] = {"at_least": self.at_least, "at_most": self.at_most}
         return {side: value for side, value in sides.items() if value is not None}
 
 
 class LimitSide(NamedTuple):
-    """A watched side of a metric."""
+    """One limit: a metric, a side and its value."""
 
     metric: str
     value: float
@@ -142,14 +141,14 @@ def _can_have_a_limit(name: str) -> str:
 
 
 class Limits(Settings):
-    """The limits, and the promise: at most one false alarm per ``false_alarm_every`` rounds.
+    """Limits on metrics, and the promise: at most one false alarm per ``false_alarm_every`` rounds.
 
-    A block of monitors promises as one, a round of it being one of each of its monitors.
+    A block of monitors shares one promise, which counts a round of all its monitors as one.
 
-    In the config each metric is beside the promise: ``{precision: 0.8, recall: 0.5,
+    In the config, metrics and promise are side by side: ``{precision: 0.8, recall: 0.5,
     prevalence: {at_most: 0.1}, false_alarm_every: 52}``. A bare number means "at least", or "at
-    most" for a rate that is better when lower. ``notify_provisional`` sends hooks one notice where
-    provisional numbers of open rounds are beyond a limit; no promise covers it.
+    most" for a rate that is better when lower. ``notify_provisional`` sends hooks one notice if
+    provisional numbers of open rounds are beyond a limit; the promise does not cover this notice.
     """
 
     bounds: dict[Annotated[str, AfterValidator(_can_have_a_limit)], Bound] = Field(
@@ -169,7 +168,7 @@ class Limits(Settings):
         return {**own, "bounds": {**value.get("bounds", {}), **bounds}}
 
     def sides(self) -> list[LimitSide]:
-        """Every watched side of every metric, in the order of the config."""
+        """Return all limits, in the order of the config."""
         return [
             LimitSide(metric, value, side)
             for metric, bound in self.bounds.items()
@@ -177,33 +176,33 @@ class Limits(Settings):
         ]
 
     def watched(self) -> list[Limit]:
-        """Return those on the classifier, as the statistics take them."""
+        """Return the limits on the classifier as types of `monitor.stats`."""
         from monitor.stats.detection.half_space import Limit  # noqa: PLC0415  numpy takes 0.2 s
 
         return [Limit(*side) for side in self.on(CLASSIFIER)]
 
     def every_of_classifier(self) -> float:
-        """Return the promise that the limits on the classifier keep: all limits share it."""
+        """Return the promise for the limits on the classifier: their part of the whole promise."""
         of_classifier = len(self.on(CLASSIFIER))
         shares = len(self.sides()) / of_classifier if of_classifier else 1.0
         return self.false_alarm_every * shares
 
     def on(self, subject: str) -> list[LimitSide]:
-        """Return those on a subject of `monitor.limitable`."""
+        """Return the limits on one subject of `monitor.limitable`."""
         return [side for side in self.sides() if subject_of(side.metric) == subject]
 
 
 LEAST_CONFIDENCE = 0.5
-"""Of a guarantee; with less it is rather broken than kept."""
+"""Least confidence of a guarantee; below it, the guarantee is more likely broken than kept."""
 
 
 class FalseAlarms(Settings):
     """One promise over all monitors together: ``at_most`` this number of false alarms ``per`` time.
 
-    It takes the place of every monitor's own ``false_alarm_every`` and is shared out in
-    proportion to their rounds: each may raise one false alarm in as many rounds as all monitors
-    have in the time, divided by ``at_most``. Another promise, schedule or number of monitors
-    restarts all evidence.
+    It replaces ``false_alarm_every`` of every monitor, and is divided in proportion to their
+    rounds: each monitor may raise one false alarm in N / ``at_most`` rounds, if all monitors have N
+    rounds in this time. A change to the promise, a schedule or the number of monitors restarts all
+    evidence.
     """
 
     at_most: Annotated[float, Field(gt=0)] = 1
@@ -235,14 +234,14 @@ class ReferenceMatrix(Settings):
 
 
 class Labeling(Settings):
-    """What every labeler shares.
+    """Settings common to all labelers.
 
-    ``deadline`` counts from the draw of the round, or from its slot where nobody is asked; labels
-    that come within ``late_labels`` of its closing still correct it. ``overlap`` is the share of
-    the items that a second person labels too, ``adjudicator`` the name of the annotator whose
-    answer decides where others disagree (else a tie counts as "cannot tell").
-    A monitor may have a labeler for each predicted class, under ``flagged`` and ``passed``; one
-    under ``checks`` labels items that a column labels too.
+    ``deadline`` counts from the draw of the round, or from its slot if no person labels. Labels
+    that arrive within ``late_labels`` after the closing still correct the round. ``overlap`` is the
+    share of items that a second person also labels. ``adjudicator`` is the annotator whose answer
+    decides if others disagree (by default, a tie counts as "cannot tell").
+    A monitor may have a labeler for each predicted class, under ``flagged`` and ``passed``, and one
+    under ``checks`` for items that a column also labels.
     """
 
     deadline: Duration = timedelta(days=5)
@@ -251,12 +250,12 @@ class Labeling(Settings):
     adjudicator: Annotated[str, Field(min_length=1)] | None = None
 
     def own(self) -> dict[str, Any]:
-        """Return what a round keeps of a labeler of this kind alone, and no secret."""
+        """Return the settings specific to this kind, which a round stores, without secrets."""
         secrets = {name for name, value in self if isinstance(value, SecretStr)}
         return self.model_dump(mode="json", exclude={*Labeling.model_fields, *secrets})
 
     def as_opened(self, opened_with: Mapping[str, Any]) -> Labeling:  # noqa: ARG002  some kinds do
-        """Return these settings as they apply to a round that was opened with others (`own`)."""
+        """Return these settings as they apply to a round opened with other settings (`own`)."""
         return self
 
 
@@ -266,7 +265,7 @@ _REMOVED = frozenset(
         *("snapshot", "released"),
     }
 )
-"""Settings, or some of `sample`, that rounds of earlier versions are frozen with and none reads."""
+"""Settings, some of them in ``sample``, of rounds of earlier versions; no code reads them."""
 
 
 def _remaining(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -274,15 +273,15 @@ def _remaining(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class RoundSettings(Settings):
-    """All that shapes a round, frozen when it opens; holds no secret.
+    """All settings of a round, frozen when it opens; contains no secrets.
 
-    ``origin`` is why it was opened: because its slot was due (``schedule``, as recorded skips are),
-    because somebody asked for the slot (``by_hand``), or by a ``backfill``. ``shown_version`` is
-    the latest version that MLflow showed when the store was restored without it. ``labeling`` is
-    what the labeler's kind has alone (`Labeling.own`), so that a round is read from where its tasks
-    went. ``source`` says in the same way how its predictions are read (`SourceSettings.own`), so
-    that it is drawn as it was opened. ``delays`` are how labels come after its closing.
-    ``block`` is the block of the config that the monitor was one of.
+    ``origin`` is the reason it was opened: its slot was due (``schedule``, also for recorded
+    skips), somebody requested the slot (``by_hand``), or a ``backfill``. ``shown_version`` is the
+    latest version in MLflow when a store without it was restored. ``labeling`` has the settings
+    specific to the labeler's kind (`Labeling.own`), so that labels are read from the place that got
+    the tasks. ``source`` has the source's settings (`SourceSettings.own`), so that the round is
+    drawn as it was opened. ``delays`` predict labels that arrive after its closing. ``block`` is
+    the block of the config that the monitor belonged to.
     """
 
     model: str | None = None
@@ -312,7 +311,7 @@ class RoundSettings(Settings):
     @model_validator(mode="before")
     @classmethod
     def _without_removed(cls, values: Any) -> Any:
-        """Let a round that was opened with a setting that no longer exists go on without it."""
+        """Drop settings that no longer exist, so that rounds of earlier versions can be read."""
         if not isinstance(values, dict):
             return values
         sample = values.get("sample")
@@ -325,18 +324,18 @@ class RoundSettings(Settings):
         return min(map(maturity_of, parts_of(self.labeling)))
 
     def column(self, role: str) -> str | None:
-        """Return the source's column with a role, such as ``group``; None without one."""
+        """Return the source's column for a role, such as ``group``; None if it has none."""
         name: str | None = (self.source or {}).get("columns", {}).get(role)
         return name
 
     @property
     def weight(self) -> str | None:
-        """The column of the amount that items are counted and drawn by; None if they are equal."""
+        """The column of amounts that weight items; None if all items count the same."""
         return self.column("weight")
 
     @property
     def log_sampling(self) -> str | None:
-        """The probabilities with which the log keeps predictions; None if it keeps all."""
+        """The log's probabilities of keeping predictions, as text; None if it keeps all."""
         return sampling_text(self.source)
 
     @property
@@ -351,7 +350,7 @@ class RoundSettings(Settings):
 
     @property
     def counted_whole(self) -> dict[bool, int]:
-        """The predicted classes whose labels are all counted, each with its labeler's index."""
+        """The predicted classes counted by a census, each with the index of its labeler."""
         if self.challenger is not None:
             return {}
         if len(parts_of(self.labeling)) == 1 and self.sample.max_labels != "all":
@@ -367,17 +366,17 @@ class RoundSettings(Settings):
 
 
 class MonitorSettings(Settings):
-    """A monitor as the rounds see it: its name and what the next round will freeze."""
+    """A monitor's name and the settings that its next round will freeze."""
 
     name: str
     round: RoundSettings
 
 
-# What another setting means for rounds, as codes and values
+# Effects of changed settings on rounds, as codes and values
 
 
 class Begins(StrEnum):
-    """What a round may be the first of, or the first of again."""
+    """What a round may begin, or resume."""
 
     HISTORY = "history"
     EARLIER_HISTORY = "earlier history"
@@ -385,16 +384,16 @@ class Begins(StrEnum):
 
 
 class HistoryStart(StrEnum):
-    """What the history of the next round starts from, where the newest round is of another."""
+    """Start of the next round's history, if it differs from the newest round's history."""
 
-    KNOWN = "known"  # It goes on with a history that these settings had before
+    KNOWN = "known"  # Resume an earlier history with these settings
     REBINNED = "rebinned"  # Labels so far, counted by the new strata
     NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A setting, or a model version, that two rounds do not share; None: not set."""
+    """A setting, or a model version, that differs between two rounds; None: not set."""
 
     name: str
     before: object
@@ -403,7 +402,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a round is the first of, and by which differences to the round before."""
+    """What a round begins, and its differences from the round before."""
 
     begins: Begins
     differences: tuple[Difference, ...]

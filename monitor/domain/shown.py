@@ -1,7 +1,7 @@
-"""What people are shown of an item: texts and other kinds, under the names of columns.
+"""Content of an item as shown to people: texts and other kinds, by column name.
 
-What is no text is a mapping, ready for JSON, with its ``kind`` and its ``value``, or a ``problem``:
-a sentence on why it cannot be shown.
+A value other than text is a mapping, ready for JSON, with its ``kind`` and either its ``value`` or
+a ``problem``: a sentence on why it cannot be shown.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 Kind = Literal["text", "json", "image", "html", "link"]
-"""What a column may be shown as; several columns together are a ``table``."""
+"""How a column may be shown; several columns together form a ``table``."""
 
 Value = str | Mapping[str, Any]
 Shown = Mapping[str, Value]
@@ -27,7 +27,7 @@ _WEBP = "image/webp"
 
 
 def picture(data: bytes, path: str = "") -> Value:
-    """Make a picture to be shown of its bytes; ``path`` is where it was, if it was a file."""
+    """Return the value of a picture from its bytes; ``path`` is its location if it was a file."""
     if len(data) > MOST_BYTES:
         return no_picture(f"it has more than {MOST_BYTES // 1_000_000} MB", path)
     media_type = image_type(data)
@@ -38,7 +38,7 @@ def picture(data: bytes, path: str = "") -> Value:
 
 
 def no_picture(why: str, path: str = "") -> Value:
-    """Return in the place of a picture why it is missing."""
+    """Return the value in place of a picture, with the reason why it is missing."""
     return {"kind": "image", "problem": why, **_from(path)}
 
 
@@ -47,7 +47,7 @@ def _from(path: str) -> dict[str, str]:
 
 
 def image_type(data: bytes) -> str | None:
-    """Recognise a picture by its first bytes; None if it is not a format that can be shown.
+    """Return a picture's media type from its first bytes; None if the format cannot be shown.
 
     >>> image_type(b"GIF89a..."), image_type(b"<svg/>")
     ('image/gif', None)
@@ -59,25 +59,25 @@ def image_type(data: bytes) -> str | None:
 
 
 def is_picture(value: Value) -> bool:
-    """Whether a value is a picture, or is in the place of one."""
+    """Whether a value is a picture or replaces a missing one."""
     return not isinstance(value, str) and value["kind"] == "image"
 
 
 def problem_of(shown: Shown) -> str | None:
-    """Explain why part of an item cannot be shown; None if all of it can."""
+    """Return the first problem with an item's content; None if all of it can be shown."""
     problems = (value.get("problem") for value in shown.values() if not isinstance(value, str))
     return next((problem for problem in problems if problem is not None), None)
 
 
 def picture_bytes(url: str) -> bytes:
-    """Bytes of a picture that `picture` made."""
+    """Return the bytes of a picture from the URL that `picture` made."""
     return base64.b64decode(url.partition(",")[2])
 
 
 def plain_text(value: Value) -> str:
-    r"""Write an item's content as text, for labelers that show only text.
+    r"""Return an item's content as text, for labelers that show only text.
 
-    A picture is its path, or its description; a table has a line for each column.
+    A picture becomes its path or a description, a table one line for each column.
 
     >>> plain_text({"kind": "table", "value": [["country", "CZ"], ["amount", "12"]]})
     'country: CZ\namount: 12'
@@ -92,7 +92,7 @@ def plain_text(value: Value) -> str:
 
 
 def plain_texts(shown: Shown) -> dict[str, str]:
-    """Write all that is shown of an item as texts."""
+    """Return all content of an item as texts."""
     return {name: plain_text(value) for name, value in shown.items()}
 
 
@@ -109,7 +109,7 @@ def _picture_text(value: Mapping[str, Any]) -> str:
 def text_batches(
     texts: Mapping[str, str], most: int, most_characters: int
 ) -> Iterator[dict[str, str]]:
-    """Cut texts by key into parts that one request can take; a longer text is alone in its part."""
+    """Split texts into batches that fit one request; a text that is too long gets its own batch."""
     batch: dict[str, str] = {}
     size = 0
     for key, text in texts.items():

@@ -1,4 +1,4 @@
-"""Slots (when rounds are due) and windows (which predictions each looks at)."""
+"""Slots (when rounds are due) and windows (the time range of a round's predictions)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _LONGEST_CHANGE = timedelta(days=1)  # of a clock: Apia left out a day in 2011
 def slots_after(schedule: Schedule, after: datetime) -> Iterator[datetime]:
     """Every slot later than ``after``, in UTC, ascending and never twice.
 
-    Slots follow daylight saving as Debian's cron does. Where minute and hour are both given, one
-    inside the skipped hour comes at its end, and one inside the repeated hour once. Where either
-    begins with ``*``, slots come whenever the clock shows their time.
+    Daylight saving works as in Debian's cron. If minute and hour are both fixed, a slot in the
+    skipped hour moves to its end, and a slot in the repeated hour comes once. If either begins with
+    ``*``, slots come whenever the clock shows their time.
     """
     return _instants(schedule.cron, schedule.time_zone, after, reverse=False)
 
@@ -35,8 +35,8 @@ def slots_before(schedule: Schedule, before: datetime) -> Iterator[datetime]:
 
 
 def _instants(cron: str, time_zone: str, start: datetime, *, reverse: bool) -> Iterator[datetime]:
-    # cronsim reads the cron line; the clock changes are ours, since it steps over whole hours and
-    # so loses slots of zones that change by half an hour.
+    # cronsim parses the cron line, but clock changes are handled here: it skips whole hours and so
+    # loses slots in zones that change by half an hour.
     zone = ZoneInfo(time_zone)
     walls = CronSim(cron, _first_wall(zone, start, reverse=reverse), reverse=reverse)
     moments = (
@@ -56,7 +56,7 @@ def _is_at_set_times(cron: str) -> bool:
 
 
 def _first_wall(zone: ZoneInfo, start: datetime, *, reverse: bool) -> datetime:
-    """Where to begin on the wall clock, which may show times again, to leave out no instant."""
+    """Return the wall time to start from, so that repeated wall times lose no instant."""
     local = start.astimezone(zone)
     beyond = (start - _LONGEST_CHANGE if reverse else start + _LONGEST_CHANGE).astimezone(zone)
     change = (_offset(beyond) - _offset(local)) * (1 if reverse else -1)
@@ -69,7 +69,7 @@ def _offset(moment: datetime) -> timedelta:
 
 
 def _after_the_gap(wall: datetime, zone: ZoneInfo) -> datetime:
-    """Instant at which the clock first shows a time, or the end of the hour that skips it."""
+    """Return the first instant of a wall time, or the end of the gap that skips it."""
     while not _is_shown(wall, zone):
         wall += timedelta(minutes=1)
     return _instant(wall, zone)
@@ -78,7 +78,7 @@ def _after_the_gap(wall: datetime, zone: ZoneInfo) -> datetime:
 def _whenever_shown(
     walls: Iterator[datetime], zone: ZoneInfo, *, reverse: bool
 ) -> Iterator[datetime]:
-    """Instants at which the clock shows these times, first and second showings in order."""
+    """Yield all instants of these wall times in order; a repeated wall time has two."""
     first, repeated = tee(wall for wall in walls if _is_shown(wall, zone))
     return merge(
         (_instant(wall, zone) for wall in first),
@@ -101,7 +101,7 @@ def slots_between(schedule: Schedule, after: datetime, until: datetime) -> list[
 
 
 def rounds_per(schedule: Schedule, span: timedelta) -> float:
-    """How many rounds fall into a time of this length, in the mean over many rounds."""
+    """Return the mean number of rounds in a time span."""
     minute, hour, *days = schedule.cron.split()
     # Hundreds of monitors differ in their time of day, but hardly in their days.
     time = "0 0" if minute.isdigit() and hour.isdigit() else f"{minute} {hour}"
@@ -110,19 +110,19 @@ def rounds_per(schedule: Schedule, span: timedelta) -> float:
 
 @lru_cache(maxsize=4096)
 def _mean_gap(cron: str) -> timedelta:
-    """Mean time between slots on the wall clock, from one fixed Monday on: never as of today."""
+    """Return the mean time between slots on the wall clock, independent of today's date."""
     walls = list(islice(CronSim(cron, _FIRST), _MANY))
     return (walls[-1] - walls[0]) / (len(walls) - 1)
 
 
 def newest_slot(schedule: Schedule, now: datetime) -> datetime:
-    """Latest slot that is due at ``now``."""
+    """Return the latest slot that is due at ``now``."""
     after = now + timedelta(microseconds=1)
     return _nearest(schedule.cron, schedule.time_zone, after, reverse=True)
 
 
 def next_slot(schedule: Schedule, now: datetime) -> datetime:
-    """First slot that is not yet due at ``now``."""
+    """Return the first slot that is not yet due at ``now``."""
     return _nearest(schedule.cron, schedule.time_zone, now, reverse=False)
 
 
@@ -132,20 +132,20 @@ def _nearest(cron: str, time_zone: str, start: datetime, *, reverse: bool) -> da
 
 
 def window_of(schedule: Schedule, slot: datetime) -> Window:
-    """Window of a slot: from the previous slot to this one, both shifted back by the lag."""
+    """Return the window of a slot: from the previous slot to this one, shifted back by the lag."""
     previous = next(slots_before(schedule, slot))
     return Window(start=previous - schedule.lag, end=slot - schedule.lag)
 
 
 def windows_of(schedule: Schedule, slots: Sequence[datetime]) -> list[Window]:
-    """Windows of consecutive slots."""
+    """Return the windows of consecutive slots."""
     first = window_of(schedule, slots[0])
     ends = [slot - schedule.lag for slot in slots]
     return [first, *(Window(start, end) for start, end in pairwise(ends))]
 
 
 def slots_of_windows(schedule: Schedule, start: datetime, end: datetime) -> list[datetime]:
-    """Slots whose windows are in ``[start, end]`` once the last begun window is counted whole."""
+    """Return the slots whose whole windows lie in ``[start, end]``."""
     boundaries = slots_between(
         schedule, start + schedule.lag - timedelta(microseconds=1), end + schedule.lag
     )

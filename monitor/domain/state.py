@@ -8,7 +8,7 @@ from monitor.domain.errors import MoveNotAllowed
 
 
 class RoundState(StrEnum):
-    """Where a round stands; the last three are where it ends."""
+    """The states of a round; the last three are final."""
 
     OPEN = "open"
     LABELING = "labeling"

@@ -1,6 +1,6 @@
-"""Reading that may never end, as from a network mount that is gone, with an end to the waiting.
+"""Time limit on reads that may hang, such as from a network mount that is gone.
 
-Nothing can end a thread that waits for a disk. So it is left behind, and ends with the process.
+A thread that waits for a disk cannot be stopped. So it is abandoned, and ends with the process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ log = structlog.get_logger("monitor.domain")
 T = TypeVar("T")
 
 LIMIT = timedelta(minutes=10)
-"""Of one reading, unless the config gives another; 10 million rows take seconds."""
+"""Default limit of one read; 10 million rows take seconds."""
 
 _TO_STOP = 5.0  # seconds that a query has to stop once it is asked to
 _BETWEEN_STOPS = 0.5  # seconds at first; twice as long each time
@@ -48,17 +48,17 @@ OF_FILES = (
     "is its disk or network mount there, and is it a file and no pipe? It is tried again; if a "
     "scan needs longer, raise source.timeout"
 )
-"""What somebody can do where a file does not answer."""
+"""Advice if a file does not answer."""
 
 
 def within(limit: timedelta, location: str, read: Callable[[], T], advice: str = OF_FILES) -> T:
-    """Read, and wait for it no longer than this; where one still hangs, none is started.
+    """Call ``read`` in a thread and return its result.
 
-    ``location`` names the place for people, and to know it again.
+    ``location`` names the place in messages and identifies it.
 
-    Raises `SourceUnavailable` if nothing came in time.
+    Raises `SourceUnavailable` if the limit passes, or if an earlier read of the place still hangs.
     """
-    # Else every pass would leave one more thread behind at a mount that is gone.
+    # Otherwise every pass would abandon one more thread at a mount that is gone.
     hung = _abandoned.get(location)
     if hung is not None and hung.is_alive():
         message = f"{location} still does not answer: {advice}"
@@ -83,7 +83,7 @@ def _leave(reading: _ReadingThread[T]) -> None:
 
 
 def _stop(reading: _ReadingThread[T]) -> None:
-    """Ask a query to stop until it ends: an engine that has not begun it has nothing to end."""
+    """Ask a query to stop, repeatedly: an engine ignores requests before the query has begun."""
     pause = _BETWEEN_STOPS
     while reading.is_alive():
         for stop in list(reading.stops):
@@ -102,7 +102,7 @@ def _span(limit: timedelta) -> str:
 
 @contextmanager
 def stopped_by(stop: Callable[[], object]) -> Iterator[None]:
-    """Name what ends a query in this block, should nobody wait for it any more."""
+    """Register the function that stops the query in this block if its time limit passes."""
     reading = threading.current_thread()
     if not isinstance(reading, _ReadingThread):
         yield

@@ -1,4 +1,4 @@
-"""The truth about items, known some time after their prediction: its location and its values."""
+"""The truth about items, which becomes known after their prediction: its columns and rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from monitor.domain.values import BLANKS
 
 
 class TruthColumns(NamedTuple):
-    """Which columns of a table have the truth; ``table`` None: the predictions'."""
+    """The columns of the truth; ``table`` is None if they are in the predictions' table."""
 
     table: str | None
     id: str
@@ -18,14 +18,17 @@ class TruthColumns(NamedTuple):
 
 
 AWARE, NAIVE, UNREADABLE = "aware", "naive", "unreadable"
-"""How a text names a time: with a zone, without one, or so that it cannot be read."""
+"""How a text spells a time: with a zone, without a zone, or unreadably."""
 
 ZONE = r"(Z|UTC|[+-]\d{2}(?::?\d{2})?)"  # How a time in upper case ends that names its zone
 UNORDERED = -1  # Stands for a time that cannot be compared with the others of its item
 
 
 class TruthRow(NamedTuple):
-    """A value of an item, and when it became known: microseconds since 1970, 0 or `UNORDERED`."""
+    """A value of an item, and when it became known, in microseconds since 1970.
+
+    The time is 0 if it is missing, and `UNORDERED` if it cannot be compared.
+    """
 
     value: str
     known: int
@@ -34,10 +37,10 @@ class TruthRow(NamedTuple):
 def truth_rows(
     values: Iterable[tuple[str, int | None, str | None]], *, assumed_zone: bool
 ) -> list[TruthRow]:
-    """Return the rows of one item from values with their times and how texts name these.
+    """Return the rows of one item from its values, their times and how texts spell the times.
 
-    ``assumed_zone`` says that nobody told the zone of times that name none: beside others, such a
-    time is not compared.
+    ``assumed_zone``: the zone of `NAIVE` times is a guess, so if there are `AWARE` times too, naive
+    ones become `UNORDERED`.
 
     >>> truth_rows([("0", 7, AWARE), ("1", 5, NAIVE)], assumed_zone=True)
     [TruthRow(value='0', known=7), TruthRow(value='1', known=-1)]
@@ -58,7 +61,7 @@ Truths = dict[str, list[TruthRow]]  # What is known of each item: values by thei
 
 
 def bare_ids(ids: Iterable[str]) -> set[str]:
-    """Return ids without the blanks around them, as predictions and truth are joined."""
+    """Strip the blanks around ids; predictions and truth are joined by such ids."""
     return {bare for each in ids if (bare := each.strip(BLANKS))}
 
 
@@ -68,7 +71,7 @@ def of_items(ids: Iterable[str], by_bare_id: Mapping[str, list[TruthRow]]) -> Tr
 
 
 class JoinedTruth(NamedTuple):
-    """The truth about some items: of how many it is known, how many are positive."""
+    """Number of items with known truth, and the number of positive ones."""
 
     known: int
     positive: int

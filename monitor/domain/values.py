@@ -1,4 +1,4 @@
-"""Values of a column: blanks, words for a missing value, and how a sentence names values."""
+"""Values of a column: blanks, words for missing values, synonyms and lists for messages."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 
 
 def rounded_below(threshold: float | None) -> float | None:
-    """Return the threshold as a 32-bit number has it, where that is less; else None.
+    """Return the threshold rounded to a 32-bit float if that is less; else None.
 
-    A model that writes 32-bit scores compares them with it: such a score is at the threshold.
+    A model with 32-bit scores compares them with the rounded threshold.
 
     >>> rounded_below(0.7), rounded_below(0.1), rounded_below(0.5)
     (0.699999988079071, None, None)
@@ -26,7 +26,7 @@ def rounded_below(threshold: float | None) -> float | None:
 
 
 BLANKS = " \t\n\v\f\r\u00a0\u2007\u202f\u3000\ufeff"
-"""Characters around an id or a label that nobody means: an export pads, a spreadsheet adds them."""
+"""Insignificant characters around an id or a label, added by exports and spreadsheets."""
 
 MISSING_MARKERS = frozenset(
     (
@@ -34,7 +34,7 @@ MISSING_MARKERS = frozenset(
         *("1.#QNAN", "-1.#IND", "NaT", "None", "NULL", "Null", "null", "\\N"),
     )
 )
-"""Words that a cast to text writes where there was no value (those of ``pandas.read_csv``, and of
+"""Words that a cast to text writes for a missing value (those of ``pandas.read_csv``, and of
 databases)."""
 
 DOUBTFUL = frozenset(
@@ -45,7 +45,7 @@ DOUBTFUL = frozenset(
         *("#value!", "#ref!", "#div/0!", "#name?", "#null!", "#num!"),
     )
 )
-"""Words, in lower case, that may say that there is no label yet, or that it is a negative one."""
+"""Lower-case words that may mean either a missing label or a negative one."""
 
 _PUNCTUATION = BLANKS + ".,;:!?|/&*#`'\"()[]{}"
 _JOINTS = re.compile(r"(?<=\w)[\s_-]+(?=\w)")
@@ -60,7 +60,7 @@ _LONGEST = 40  # characters of one value
 
 
 def synonyms(text: str) -> tuple[str, ...]:
-    """Return the ways to write a value in lower case; a letter never writes another letter.
+    """Return the lower-case synonyms of a value; one letter is never a synonym of another.
 
     >>> synonyms(" Prod"), synonyms("True")
     (('prod',), ('true', 't', 'yes', 'y', '1', '1.0'))
@@ -77,9 +77,9 @@ _FENCE = re.compile(r"^`{3,}\s*(?:json|text|txt|plaintext|yaml)?\s|`")
 
 
 def core_text(text: str) -> str:
-    """Return what a value says without case, blanks, punctuation, a code fence or a JSON object.
+    """Normalize a value: drop case, extra blanks, punctuation and a code fence.
 
-    Of a JSON object or list with one value, that value counts.
+    A JSON object or list with a single value is replaced by that value.
 
     >>> core_text(" Yes."), core_text("**yes**"), core_text('```json {"verdict": "yes"} ```')
     ('yes', 'yes', 'yes')
@@ -97,7 +97,7 @@ def core_text(text: str) -> str:
 
 
 def zero_one(value: object) -> object:
-    """Return 1 or 0 for a word that means yes or no, and anything else as it is.
+    """Convert a word that means yes or no to 1 or 0; return other values unchanged.
 
     >>> zero_one(" Yes"), zero_one("false"), zero_one("spam"), zero_one(0.5)
     (1, 0, 'spam', 0.5)
@@ -110,7 +110,7 @@ def zero_one(value: object) -> object:
 
 
 def listed(values: Mapping[str, int]) -> str:
-    """Describe which values there are, the most frequent first.
+    """List values with their numbers of rows, the most frequent first.
 
     >>> listed({"spam": 3, "ham": 20})
     "'ham' (20 rows), 'spam' (3 rows)"
@@ -122,10 +122,10 @@ def listed(values: Mapping[str, int]) -> str:
 
 
 class Words:
-    """Words, in any case, that a value may hold among others or between punctuation.
+    """Matcher for words within a longer value, ignoring case and punctuation.
 
-    A hyphen or an underscore makes one word of two, and a comparison is a part of its word. A word
-    after ``no``, ``not``, ``non``, ``never`` or ``without`` is denied.
+    A hyphen or an underscore joins two words into one; a comparison sign is part of its word. A
+    word after ``no``, ``not``, ``non``, ``never`` or ``without`` does not match.
 
     >>> fraud = Words(["fraud"])
     >>> fraud.are_in("Fraud."), fraud.are_in('["fraud", "account takeover"]')
@@ -142,12 +142,12 @@ class Words:
         self._is_empty = not bare
 
     def are_in(self, text: str) -> bool:
-        """Whether a text is one of these words or holds one."""
+        """Whether a text contains one of these words."""
         return not self._is_empty and self._pattern.search(text.casefold()) is not None
 
 
 def unpunctuated(text: str) -> str:
-    """Write a value in lower case and without the punctuation around it.
+    """Return a value in lower case, without the punctuation around it.
 
     >>> unpunctuated(" **Yes!** "), unpunctuated(">50K"), unpunctuated("?")
     ('yes', '>50k', '')
@@ -156,5 +156,5 @@ def unpunctuated(text: str) -> str:
 
 
 def _loosely(word: str) -> str:
-    """Write a pattern of a word whose parts blanks, hyphens or underscores may join."""
+    """Return a pattern of a word whose parts may be joined by blanks, hyphens or underscores."""
     return r"[\s_-]+".join(map(re.escape, _JOINTS.split(word)))

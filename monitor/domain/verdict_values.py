@@ -1,4 +1,4 @@
-"""Values of a column of verdicts that a rule probably does not read as they are meant."""
+"""Values of a verdict column that the judge's rule probably misreads."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class DoubtfulVerdicts:
     """Rows of doubtful values that are not positive, by value.
 
     ``positive_in_form`` values differ from a positive only in case, blanks, punctuation or a code
-    fence. ``unlisted`` are all others that the config does not list, where several of them occur or
-    the only one is no plain answer.
+    fence. ``unlisted`` are other values that the config does not list; it is empty if there is just
+    one and it is a plain answer.
     """
 
     positive_in_form: Mapping[str, int]
@@ -25,7 +25,7 @@ class DoubtfulVerdicts:
 def doubtful_verdicts(
     judge: Judge, other_verdicts: Mapping[str, int], least: float
 ) -> DoubtfulVerdicts:
-    """Return which values of a judge's column are doubtful.
+    """Return the doubtful values of a judge's column.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Characters that do not show, or that steer, made visible: what is stored is what is read.
+"""Escaping of invisible and control characters, so that people see exactly what is stored.
 
-PostgreSQL holds no NUL in a text, a terminal obeys an escape, some characters turn the direction of
-reading, and values that look alike would be lines that nobody can distinguish.
+PostgreSQL cannot store NUL in a text, a terminal obeys escape sequences, some characters change the
+reading direction, and values that look the same would be indistinguishable.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _STEERING = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-"""Control characters but tab and line breaks, and those that turn the direction of what follows.
+"""Control characters except tab and line breaks, and those that change the reading direction.
 
-Halves of a character (surrogates) too, which no page or file in UTF-8 can hold.
+Includes surrogates, which UTF-8 cannot encode.
 
-Joiners and spaces of other scripts are none of them: a text would not read right without.
+Excludes joiners and spaces of other scripts, which their texts need.
 """
 
 
 def visible(text: str) -> str:
-    r"""Write control characters as their codes.
+    r"""Replace control characters by their codes.
 
     >>> print(visible("C\x00Z\x1b[31m"))
     C\x00Z\x1b[31m
@@ -33,7 +33,7 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str) -> str:
-    r"""Write what steers as its code in a text that people must read: tabs and line breaks stay.
+    r"""Replace control characters of a text by their codes, but keep tabs and line breaks.
 
     >>> print(visible_lines("a\x1b[31m \u202egnp.exe"))
     a\x1b[31m \u202egnp.exe
@@ -44,18 +44,18 @@ def visible_lines(text: str) -> str:
 
 
 def shows(char: str) -> bool:
-    """Whether a character shows as itself on one line."""
+    """Whether a character is visible and stays on the line; a space counts."""
     return char == " " or unicodedata.category(char)[0] not in "CZ"
 
 
 def escaped(char: str) -> str:
-    r"""Write a character as its code, such as ``\x1b``."""
+    r"""Return the code of a character, such as ``\x1b``."""
     code = ord(char)
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"  # noqa: PLR2004
 
 
 def clean(text: str, longest: int = LONGEST) -> str:
-    r"""Return a text on one line, with characters that do not show made visible.
+    r"""Return a text on one line, with invisible characters replaced by their codes.
 
     >>> print(clean("a\nb\x1b[31m \u202egnp.exe"))
     a b\x1b[31m \u202egnp.exe
