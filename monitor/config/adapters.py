@@ -1,8 +1,8 @@
 """Kinds of sources, labelers and hooks: built in, or added by entry points.
 
 `monitor.plugins` and other packages add a kind by an entry point (`monitor.domain.adapters`). Only
-the names of entry points are read. The kind that a config uses is imported, and a fault in it is a
-problem of that config alone.
+the names of entry points are read. A kind is imported when a config uses it, so a broken package
+affects only the configs that use it.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ _LONGEST = 60  # characters of a kind that a sentence shows
 
 @dataclass(frozen=True, eq=False)
 class Kinds(Generic[SettingsT, SiteT, MadeT]):
-    """What `kind` may be in one section of the config.
+    """The kinds available in one section of the config.
 
-    As an annotation it makes pydantic choose the class of the section by its kind.
+    As an annotation, it makes pydantic choose the class of the section by its kind.
     """
 
     group: str
@@ -62,24 +62,24 @@ class Kinds(Generic[SettingsT, SiteT, MadeT]):
     def __get_pydantic_core_schema__(
         self, source: type[Settings], handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        """Read a section by the class of its kind before pydantic looks at it."""
+        """Validate a section by the class of its kind, before pydantic's own validation."""
         return BeforeValidator(self.read).__get_pydantic_core_schema__(source, handler)
 
     def read(self, value: object, info: ValidationInfo) -> object:
-        """Make settings of a section; what is no mapping is left for pydantic to refuse."""
+        """Return the settings of a section; leave other values for pydantic to refuse."""
         return self.settings(value, info.context) if isinstance(value, dict) else value
 
     def settings(self, section: dict[str, Any], context: Any = None) -> SettingsT:
-        """Make settings of a section, by the class of its kind; ``context`` is for validators.
+        """Return the settings of a section by the class of its kind; validators get ``context``.
 
-        Raises `SettingRefused` if its kind is missing or unknown, or brought by a package that
-        cannot be used; `ValidationError` if something in it cannot be used.
+        Raises `SettingRefused` if the kind is missing or unknown, or if its package is broken;
+        `ValidationError` if a setting is invalid.
         """
         kind = section.get(_KIND, self.default)
         if kind is None:
             message = f"this setting is missing; it is one of {', '.join(self.names())}"
             raise SettingRefused(setting=_KIND, why=message)
-        # under its kind, so that pydantic names that in the place of a problem, as for a union
+        # Under its kind, so that pydantic puts the kind into the path of a problem, as for a union.
         adapter = self.adapter(str(kind))
         try:
             named = _under_a_name(adapter.settings)
@@ -93,26 +93,26 @@ class Kinds(Generic[SettingsT, SiteT, MadeT]):
             raise self._broken(str(kind), why) from error
 
     def names(self) -> list[str]:
-        """Return every installed kind: the built-in ones, our plugins, then other packages'."""
+        """Return all installed kinds: built-in ones, our plugins, then other packages' kinds."""
         added: list[EntryPoint] = sorted(
             _installed(self.group), key=lambda one: (not _is_ours(one), one.name)
         )
         return list(dict.fromkeys([*self.built_in, *(one.name for one in added)]))
 
     def with_setting(self, name: str) -> list[str]:
-        """Return the kinds of this package that have a setting of this name."""
+        """Return this package's kinds that have a setting of this name."""
         plugins: list[str] = [one.name for one in _installed(self.group) if _is_ours(one)]
         kinds = [*self.built_in, *sorted(plugins)]
         return [kind for kind in kinds if name in self.adapter(kind).settings.model_fields]
 
     def adapter(self, kind: str) -> Adapter[Settings, SiteT, MadeT]:
-        """Return what makes this kind, imported if it is not built in.
+        """Return the adapter of a kind, imported if it is not built in.
 
-        Raises `SettingRefused` if there is no such kind, or more than one, or the package that
-        brings it is broken.
+        Raises `SettingRefused` if the kind does not exist or is provided more than once, or if its
+        package is broken.
         """
         brought = self._entries(kind)
-        # Refused and not overridden: which of two wins would depend on the order of installation.
+        # Refused, not overridden: the winner would depend on the order of installation.
         if len(brought) > (kind not in self.built_in):
             described = " and ".join(map(_described, brought))
             also = " and is built in" if kind in self.built_in else ""
@@ -125,9 +125,9 @@ class Kinds(Generic[SettingsT, SiteT, MadeT]):
         return self.built_in[kind]
 
     def make(self, settings: SettingsT, site: SiteT) -> MadeT:
-        """Make what these settings describe, at a site.
+        """Create the object that these settings describe.
 
-        Raises `SettingRefused` if the package that brings this kind breaks over it.
+        Raises `SettingRefused` if another package's code fails to create it.
         """
         kind = str(getattr(settings, _KIND))
         adapter = self.adapter(kind)
@@ -170,7 +170,7 @@ class Kinds(Generic[SettingsT, SiteT, MadeT]):
         return SettingRefused(setting=_KIND, why=message)
 
     def _misfit(self, adapter: Any, kind: str) -> str:
-        """Describe what an entry point leads to if that is no adapter of this kind."""
+        """Explain why an entry point's object is not an adapter of this kind; empty if it is."""
         if not isinstance(adapter, Adapter):
             return f"it is of type {type(adapter).__name__}, expected an Adapter"
         settings = adapter.settings

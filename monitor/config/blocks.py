@@ -1,7 +1,7 @@
-"""Blocks of the config: one entry of the file, ``for_each`` or ``classes``, stands for monitors.
+"""Blocks of the config: one entry with ``for_each`` or ``classes`` defines several monitors.
 
-They are checked and written out on the tree, before anything is validated, so that each monitor is
-read, compared and refused as one that is in the file by itself, with the lines of its block.
+Blocks are checked and expanded on the tree, before validation. So each monitor is read, compared
+and refused as if the file had it separately, with the lines of its block.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _CLASSES_EXAMPLE = "such as classes: {column: predicted, values: [travel, financ
 _FEWEST_CLASSES = 2
 _MOST_VALUES = 1000
 _MOST_CLASSES = 300
-"""Each class names all others, and averages draw for all at once: of 300 it takes 0.3 GB."""
+"""Each class lists all others, and averages draw samples for all at once: 300 take 0.3 GB."""
 
 
-WORD = r"[A-Za-z_][A-Za-z0-9_]*"  # What a placeholder may be called
-Row: TypeAlias = "Mapping[str, Scalar]"  # What the placeholders of one monitor stand for
+WORD = r"[A-Za-z_][A-Za-z0-9_]*"  # Name of a placeholder
+Row: TypeAlias = "Mapping[str, Scalar]"  # The values of the placeholders for one monitor
 
 _PLACEHOLDER = re.compile(rf"\{{\{{({WORD})\}}\}}|(?<!\$)\{{({WORD})\}}")
 
 
 def filled(value: Value, row: Row) -> Value:
-    """Fill in the values of one monitor; a placeholder that is all of a setting keeps its type."""
+    """Replace placeholders by one monitor's values; a setting that is only one gets its type."""
     if isinstance(value, dict):
         return {key: filled(child, row) for key, child in value.items()}
     if isinstance(value, list):
@@ -48,7 +48,7 @@ def filled(value: Value, row: Row) -> Value:
 
 
 def leaves(value: Value, way: Way = ()) -> Iterator[tuple[Way, Value]]:
-    """Go through all values of a section, mappings before what is in them."""
+    """Yield all values of a section with their ways, each mapping before its values."""
     yield way, value
     if isinstance(value, dict):
         for key, child in value.items():
@@ -59,21 +59,21 @@ def leaves(value: Value, way: Way = ()) -> Iterator[tuple[Way, Value]]:
 
 
 def placeholders_in(value: Value) -> list[str]:
-    """Names of the placeholders in a text; nothing else has any."""
+    """Return the names of the placeholders in a text; empty for other values."""
     matches = _PLACEHOLDER.finditer(value) if isinstance(value, str) else ()
     return [each[2] for each in matches if each[2] is not None]
 
 
 def text_of(value: Value) -> str:
-    """Write a value as it is inside a text."""
+    """Return a value as part of a text."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @dataclass(frozen=True, slots=True)
 class BlockRequest:
-    """What a block asks for: a row for each monitor.
+    """A parsed block: one row of values for each monitor.
 
-    ``placeholder`` is in the name, and tells its monitors apart by ``values``.
+    ``placeholder`` is the one in the name; its ``values`` distinguish the monitors.
     """
 
     kind: str
@@ -83,12 +83,12 @@ class BlockRequest:
 
 
 def is_block(monitor: Value) -> bool:
-    """Whether an entry of the file stands for several monitors."""
+    """Whether an entry of the file defines several monitors."""
     return isinstance(monitor, dict) and not monitor.keys().isdisjoint(BLOCKS)
 
 
 def block_request(tree: Tree, way: Way, monitor: Mapping[str, Value]) -> BlockRequest | None:
-    """Read what a block asks for; None for a single monitor, and for what is refused."""
+    """Parse a block; return None for a single monitor, or if the block is refused."""
     if FOR_EACH in monitor and CLASSES in monitor:
         tree.refuse((*way, CLASSES), "a block has for_each or classes, not both; split it in two")
         return None
@@ -188,19 +188,19 @@ def _refuse_twice(tree: Tree, way: Way, values: Sequence[Scalar]) -> None:
 
 
 def block_name(name: str, placeholder: str) -> str:
-    """Name a block as its monitors are named, without values: by ``placeholder`` if all is one."""
+    """Return a monitor's name without placeholders; ``placeholder`` if nothing else remains."""
     parts = [part.strip("-_.") for part in re.split(rf"\{{{WORD}\}}", name)]
     return "-".join(part for part in parts if part) or placeholder
 
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
-"""What a monitor may be called: its name becomes part of tags and file names."""
+"""Pattern of a monitor's name, which becomes part of tags and file names."""
 
 
 def check_blocks(
     tree: Tree, monitors: Sequence[Value], blocks: Sequence[BlockRequest | None]
 ) -> None:
-    """Refuse what no monitor, or not the one that is meant, could be made of."""
+    """Refuse blocks that cannot be expanded, or that would define unintended monitors."""
     singles = {
         name
         for monitor in monitors
@@ -233,7 +233,7 @@ def check_blocks(
 
 
 def check_class_answers(tree: Tree, monitors: Sequence[Value]) -> None:
-    """Refuse to ask people for a class where there are no classes to choose from."""
+    """Refuse questions for a class in monitors without classes to choose from."""
     for index, monitor in enumerate(monitors):
         if isinstance(monitor, dict) and CLASSES not in monitor and _asks_for_class(monitor):
             message = (
@@ -323,7 +323,7 @@ def _check_class_settings(tree: Tree, way: Way, block: BlockRequest) -> None:
 
 
 def _check_one_question(tree: Tree, way: Way, monitor: Mapping[str, Value]) -> None:
-    """Refuse a question that differs by class where one is asked for all."""
+    """Refuse a question that depends on the class if people answer once for all classes."""
     if not _asks_for_class(monitor):
         return
     for path, value in leaves(monitor["labeling"]):
@@ -357,14 +357,14 @@ def _check_names_of(tree: Tree, way: Way, name: str, block: BlockRequest) -> Non
 
 
 RawBlock: TypeAlias = "dict[str, Value]"
-"""A `monitor.domain.block.Block` before variables are put in."""
+"""A `monitor.domain.block.Block` before variables are filled in."""
 
 
 def written_out(tree: Tree) -> tuple[Tree, list[RawBlock | None] | None]:
-    """Give every value of every block its own monitor, in the order of the file.
+    """Expand every block into its monitors, in the order of the file.
 
-    Returns a tree that lists every monitor, and the block of each, None for a single monitor. If a
-    block cannot be written out, the blocks are None and the tree is the file's with the reasons.
+    Returns a tree with all monitors, and the block of each (None for a single monitor). If a block
+    cannot be expanded, the blocks are None and the tree is the file's, with the problems.
     """
     monitors = tree.at(("monitors",))
     if not isinstance(tree.values, dict) or not isinstance(monitors, list):
@@ -437,7 +437,7 @@ def _monitors_of(
 def _set_class(
     monitor: dict[str, Value], lines: dict[Way, int], value: Scalar, values: Sequence[Scalar]
 ) -> None:
-    """Flag where the class is predicted, and take it for the truth where a column has that."""
+    """Set the class as the positive prediction, and as the positive label of a column labeler."""
     source, labeling, classes = (monitor.get(key) for key in ("source", "labeling", CLASSES))
     line = lines[(CLASSES,)]
     if isinstance(source, dict) and isinstance(classes, dict):

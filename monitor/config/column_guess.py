@@ -1,4 +1,4 @@
-"""Which columns of predictions hold what: guessed from names, types and values, else asked."""
+"""Guesses the roles of columns of predictions from their names, types and values."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _CONVERTIBLE = re.compile(r"[\w./*?-]+\.(csv|tsv|parquet|pq)(\.gz)?")  # nothing
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Which column holds what; None if there is no such column, or it shall be guessed."""
+    """The column of each role; None if there is no such column, or if it is to be guessed."""
 
     id: str | None = None
     time: str | None = None
@@ -76,17 +76,17 @@ class Chosen:
 
 
 def is_text(kind: str) -> bool:
-    """Whether a column of this type holds texts."""
+    """Whether a column type is a text type."""
     return _is_of(_TEXT, kind)
 
 
 class ColumnGuess:
-    """What columns hold: as flags name it, else guessed from names and types, then from values.
+    """The roles of columns: set by flags, else guessed from names and types, then from values.
 
-    ``chosen`` is the result; ``guesses`` say what of it neither a flag nor a name decided.
+    ``chosen`` is the result; ``guesses`` describe choices that no flag and no name decided.
 
     Raises `InputRefused` with a question for each column that cannot be guessed, and one command
-    that answers all of them; ``command`` is how it begins: ``pr-monitor init FILE``, and options
+    that answers all of them. ``command`` is its beginning: ``pr-monitor init FILE`` and options
     that name no column.
     """
 
@@ -123,7 +123,7 @@ class ColumnGuess:
             self.guesses.append("took 0.5 as the threshold: items are flagged from it on")
 
     def _answers(self, command: Sequence[str]) -> list[str]:
-        """Write the command that answers all questions, or one that converts the file first."""
+        """Return the command that answers all questions, or one that first converts the file."""
         path = _CONVERTIBLE.fullmatch(command[2])
         nested = [name for name, kind in self.types.items() if _is_of(_NESTED, kind)]
         if nested and "COLUMN" in self._proposed.values():
@@ -148,7 +148,7 @@ class ColumnGuess:
         self._proposed |= proposed
 
     def _take(self, flag: str, question: str, names: Sequence[str], why: str) -> None:
-        """Take the only column that fits, else ask which one it is."""
+        """Choose the column if exactly one fits, else add a question."""
         if len(names) == 1:
             self.chosen = replace(self.chosen, **{flag: names[0]})  # type: ignore[arg-type]
             self.guesses.append(f"took {names[0]!r} as the {flag}, the only column {why}")
@@ -157,12 +157,12 @@ class ColumnGuess:
             self._ask(question, several, **{flag: [*names, "COLUMN"][0]})
 
     def _repeated(self) -> set[str]:
-        """Name columns with too many equal values for an id."""
+        """Return the columns with too many repeated values for an id."""
         first = self._first.items()
         return {name for name, values in first if len({*values}) < _LEAST_DIFFERENT * len(values)}
 
     def _free(self, kinds: str) -> dict[str, list[object]]:
-        """Return the values of those columns of a type that hold nothing else."""
+        """Return the values of columns of these types that have no role yet."""
         return {
             name: [value for value in values if value is not None]
             for name, values in self._first.items()
@@ -179,7 +179,7 @@ class ColumnGuess:
         self._take("id", "which column is the id (--id)", unique, why)
 
     def _written_time(self) -> str | None:
-        """Return the only column whose texts are times, however they are written."""
+        """Return the only column whose texts are times in a common format; None if not one."""
         texts = {name: [f"{value}" for value in all_] for name, all_ in self._free(_TEXT).items()}
         written = [
             name
@@ -210,7 +210,7 @@ class ColumnGuess:
         self._ask(question, why, time=[*times, "COLUMN"][0])
 
     def _check_times(self, described: Described, time: str) -> None:
-        """Ask for a conversion if texts are no times as files write them."""
+        """Ask for a conversion if the texts of a time column are not ISO times."""
         kind = self.types.get(time, "")
         texts = described.first_values({time: kind})[time] if is_text(kind) else []
         values = [f"{value}".strip() for value in texts if value is not None]
@@ -338,13 +338,13 @@ def _are_within(span: tuple[float, float], values: Sequence[object]) -> bool:
 
 
 def _are_shares(values: Sequence[object]) -> bool:
-    """Whether values are numbers from 0 to 1, and more than two of them: not yes and no."""
+    """Whether values are numbers from 0 to 1 with more than two distinct ones (not yes and no)."""
     numbers = {number for number in map(_number, values) if not math.isnan(number)}
     return len(numbers) > 2 and _are_within((0, 1), [*numbers])  # noqa: PLR2004
 
 
 def _by_names(types: dict[str, str], repeated: set[str], flags: Chosen) -> Chosen:
-    """Guess every column that no flag names from names and types; an id does not repeat."""
+    """Guess columns without a flag from names and types; a column that repeats is not an id."""
     keys = {name: kind for name, kind in types.items() if name not in repeated}
     times = [name for name, kind in types.items() if _is_of(_TIMES, kind)]
     time = times[0] if len(times) == 1 else _guess(types, _TIME, f"{_TIMES}|{_TEXT}")
@@ -355,13 +355,13 @@ def _by_names(types: dict[str, str], repeated: set[str], flags: Chosen) -> Chose
     texts = "" if flags.positive is None else f"|{_TEXT}"
     predicted = flags.predicted or _guess(types, _PREDICTED, f"{_TRUTH}|{_WHOLE}{texts}")
     score = flags.score or _guess(types, _SCORE, _NUMBER, r".*(score|prob).*")
-    # A threshold, or a score that was named, says that the score decides.
+    # A threshold, or a score named by a flag, means that the score decides.
     decides = flags.threshold is not None or (flags.score is not None and flags.positive is None)
     return replace(chosen, score=score, predicted=flags.predicted if decides else predicted)
 
 
 def _guess(types: dict[str, str], names: str, kinds: str, similar: str = "(?!)") -> str | None:
-    """Return the first well-known name, or else the only column of a name like it."""
+    """Return the first column with a well-known name, else the only one with a similar name."""
     fitting = {name.lower(): name for name, kind in types.items() if _is_of(kinds, kind)}
     usual = [fitting[name] for name in names.split() if name in fitting]
     close = [name for lower, name in fitting.items() if re.fullmatch(similar, lower, re.DOTALL)]
@@ -369,7 +369,7 @@ def _guess(types: dict[str, str], names: str, kinds: str, similar: str = "(?!)")
 
 
 def _problems(types: dict[str, str], flags: Chosen, chosen: Chosen) -> list[str]:
-    """Describe which flags name no column, and which cannot be meant together."""
+    """Describe flags that name no existing column, and flags that contradict each other."""
     columns = ("id", "time", "score", "predicted", "label", "classes")
     named = {flag: name for flag in columns if (name := getattr(flags, flag)) is not None}
     rules = [

@@ -1,7 +1,7 @@
-"""What changed between two readings of a config file, in words that may be logged.
+"""Differences between two readings of a config file, safe to log.
 
-The file as it was written is compared, with `${NAME}` for what the environment holds, so that no
-secret is ever at hand here.
+Compares the file as written, with `${NAME}` in place of values of the environment, so this module
+never handles secrets.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from monitor.config.model import Config
 from monitor.config.yaml_tree import Scalar, Tree, Way, read_yaml
 
 _UNTOLD = ("hooks",)
-"""Sections whose values are not shown: addresses and arguments that may be worth hiding."""
+"""Sections whose values are not shown, since addresses and arguments may be confidential."""
 
 Written = dict[str, dict[str, "Scalar"]]
-"""Settings as the file has them, by monitor name; under an empty name those of the whole."""
+"""Settings as written in the file, by monitor name; global settings are under an empty name."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigDiff:
-    """How a config differs from the one before; ``changed`` has each setting, old and new."""
+    """Differences from the previous config; ``changed`` has a line for each changed setting."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class ConfigDiff:
 
 
 def written(path: Path) -> Written:
-    """Read the settings as they are in the file, nothing put in for `${NAME}`."""
+    """Read the settings as written in the file, without replacing `${NAME}`."""
     tree = written_out(read_yaml(path))[0]
     result: Written = {"": {}}
     for way in tree.lines:
@@ -54,8 +54,7 @@ def written(path: Path) -> Written:
 def changes(before: tuple[Config, Written], after: tuple[Config, Written]) -> ConfigDiff:
     """Compare two readings.
 
-    ``unseen`` says that the files are the same but what they name (a variable, a secret's file)
-    is not.
+    ``unseen``: the files are equal, but a variable or secret file that they refer to has changed.
     """
     names, old_names = ([one.name for one in each[0].monitors] for each in (after, before))
     old, new = before[1], after[1]

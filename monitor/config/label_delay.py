@@ -1,4 +1,4 @@
-"""How long labels took to become known, by the times in the file that `init` reads."""
+"""Delay of labels, measured from the times in the file that `init` reads."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class LabelDelay(NamedTuple):
 
 
 def label_delay(described: Described, chosen: Chosen) -> LabelDelay | None:
-    """Measure how long labels took, from the first rows; None if no single column tells.
+    """Measure the delay of labels from the first rows; None if not exactly one column has it.
 
-    Young rows only show labels that came quickly, so each delay counts up to the age of its row
+    Recent rows only have labels that arrived quickly, so each delay counts up to the age of its row
     (`monitor.stats.labels.delays.arrival_curve`).
     """
     types = described.columns()

@@ -1,6 +1,6 @@
-"""Reads a config file: variables and secrets put in, and all its problems reported at once.
+"""Loads a config file, fills in variables and secrets, and reports all problems at once.
 
-A message shows no more of the file than the one value that it is about.
+A message quotes at most the value that it is about.
 """
 
 from __future__ import annotations
@@ -48,10 +48,11 @@ _MAY_HIDE = ("string_", "model_", "dict_")  # a secret may stand where text or a
 def load_config(
     path: Path | str, environ: Mapping[str, str] | None = None, *, hooks: bool = True
 ) -> Config:
-    """Read a config file, ``${NAME}`` from ``environ`` or else from the process's environment.
+    """Load a config file; ``${NAME}`` comes from ``environ``, by default the process environment.
 
-    Without ``hooks`` that section is not read, so a shell without its secrets can show results.
-    A `ConfigRefused` has all problems of the file, each with file, line, path and the way out.
+    ``hooks=False`` skips that section, so that a shell without its secrets can show results.
+
+    Raises `ConfigRefused` with all problems of the file, each with file, line, path and solution.
     """
     path = Path(path)
     tree, blocks = written_out(read_yaml(path))
@@ -73,7 +74,7 @@ def load_config(
 
 
 def _blocks(raw: Sequence[RawBlock | None], filling: Filling) -> Iterator[Block | None]:
-    """Make the block of each monitor; the values of one are read once for all of its monitors."""
+    """Yield the block of each monitor; a block's values are filled in once for all its monitors."""
     blocks_by_name: dict[str, Block] = {}
     for each in raw:
         if each is None:
@@ -86,7 +87,7 @@ def _blocks(raw: Sequence[RawBlock | None], filling: Filling) -> Iterator[Block 
 
 
 def _listed(path: Path, tree: Tree, blocks: Sequence[RawBlock | None]) -> str:
-    """One line for each place, in the order of the file; of very many the first."""
+    """List problems in the order of the file, one a line, at most `MOST_PROBLEMS`."""
     first: dict[tuple[Way, tuple[int, str]], Way] = {}
     for way, problem in tree.problems.items():
         first.setdefault((_of_block(way, blocks), problem), way)
@@ -101,7 +102,7 @@ def _listed(path: Path, tree: Tree, blocks: Sequence[RawBlock | None]) -> str:
 
 
 def _of_block(way: Way, blocks: Sequence[RawBlock | None]) -> Way:
-    """Where the file has it: what is wrong with a block is wrong with all of its monitors."""
+    """Return the way in the file; ways of all monitors of a block become one."""
     index = way[1] if way[:1] == ("monitors",) and len(way) > 1 else None
     block = blocks[index] if isinstance(index, int) and index < len(blocks) else None
     return way if block is None else ("monitors", str(block["name"]), *way[2:])
@@ -125,7 +126,7 @@ def _check_names(tree: Tree) -> None:
 
 
 def _problems_of(error: ValidationError, filling: Filling) -> Iterator[tuple[Way, str]]:
-    """Every problem of a validation; what follows from problems further in is left out."""
+    """Yield the problems of a validation, except those that follow from problems deeper inside."""
     grouped: dict[Way, list[ErrorDetails]] = {}
     for one in error.errors(include_url=False):
         grouped.setdefault(_way_in_file(one, filling.tree), []).append(one)
@@ -136,7 +137,7 @@ def _problems_of(error: ValidationError, filling: Filling) -> Iterator[tuple[Way
 
 
 def _way_in_file(error: ErrorDetails, tree: Tree) -> Way:
-    """Leave out what the file does not have of pydantic's location, such as members of unions."""
+    """Return pydantic's location without parts that the file lacks, such as members of unions."""
     way: Way = ()
     of_kind: Way | None = None
     for part in error["loc"]:
@@ -152,7 +153,7 @@ def _way_in_file(error: ErrorDetails, tree: Tree) -> Way:
 
 
 def _explained(way: Way, errors: list[ErrorDetails], settings: list[str]) -> tuple[Way, str]:
-    """Return what is wrong, and the way to the setting that it is wrong with."""
+    """Return the way to the invalid setting, and the message."""
     match errors[0]:
         case {"type": "value_error", "ctx": {"error": SettingRefused() as refused}}:
             parts = tuple(int(one) if one.isdigit() else one for one in refused.setting.split("."))
@@ -196,7 +197,7 @@ def _closest(word: str, candidates: list[str]) -> str:
 
 
 def _of_another_type(errors: list[ErrorDetails]) -> str:
-    """Describe what should be there, in pydantic's words, and what does."""
+    """Describe the expected type, in simplified words of pydantic, and the actual value."""
     code, value = errors[0]["type"], errors[0]["input"]
     expected = "\n".join(dict.fromkeys(error["msg"] for error in errors))
     for terms, plain in _PLAIN:
@@ -230,7 +231,7 @@ def _kind_of(value: object) -> str:
 
 
 def shown(value: object) -> str:
-    """Write a value for a sentence: short, on one line."""
+    """Return a value as short text on one line, for a message."""
     text = f"{value:g}" if isinstance(value, float) else ascii(value)
     if isinstance(value, bool):
         text = str(value).lower()

@@ -1,7 +1,7 @@
-"""The config: which monitors there are, and where everything they need is.
+"""Settings of the config file: the monitors and all that they share.
 
-`load_config` reads the YAML file. Each adapter brings its own settings, every default stands
-beside its unit and its reason, and the reference of the config is made of these classes.
+`load_config` reads the YAML file. Adapters define their own settings. Each default has its unit and
+its reason beside it. The config reference is generated from these classes.
 """
 
 from __future__ import annotations
@@ -80,12 +80,13 @@ Scalar = StrictBool | StrictInt | StrictFloat | StrictStr
 
 
 class Classes(Settings):
-    """One monitor for each class of a classifier with several.
+    """One monitor for each class of a multi-class classifier.
 
-    ``column`` has the predicted class; a row is flagged for the class that is there. ``values``
-    are the classes, or short names that can be part of a monitor's name, with the classes:
-    ``{real-estate: Real estate}``. ``{class}`` in any setting of the block stands for the one of a
-    monitor. Rows of any other class are refused, unless ``source.negative`` has it.
+    ``column`` has the predicted class of a row; each monitor flags the rows of its class.
+    ``values`` lists the classes, or maps short names for use in monitor names to classes:
+    ``{real-estate: Real estate}``. ``{class}`` in any setting of the block is replaced by the
+    monitor's class or short name. Rows of other classes are refused, unless ``source.negative``
+    lists them.
     """
 
     column: str
@@ -93,22 +94,21 @@ class Classes(Settings):
 
 
 ONE_BAND, ONE_CELL = Bands(flagged=1, passed=1), Cells(flagged=1, passed=1)
-"""Without scores there is nothing to cut a class by."""
+"""Used without scores, which leave nothing to divide a class by."""
 
 
 class MonitorConfig(Settings):
-    """One classifier to watch.
+    """One classifier to monitor.
 
-    ``name`` is its name everywhere: commands, tags, experiments. ``model`` (such as
+    ``name`` identifies it in commands, tags and experiments. ``model`` (such as
     ``models:/mail-travel/7``, or ``models:/mail-travel@champion`` to follow an alias) is linked and
-    tagged in MLflow. ``bad_rows_max`` is the share of
-    unusable rows above which no round is drawn: few are noise, many are a fault upstream.
-    ``hooks`` are names from the section ``hooks``.
+    tagged in MLflow. ``bad_rows_max`` is the share of unusable rows above which no round is drawn:
+    a few are noise, many are a fault upstream. ``hooks`` are names from the section ``hooks``.
 
-    With ``for_each`` or ``classes`` an entry is a block of monitors, one for each value
-    ([many monitors](many-monitors.md)): ``for_each`` has a placeholder and its values, such as
-    ``{column: [score_travel, score_finance]}``, and ``{column}`` stands for the value wherever it
-    is written in the block. In a list that is not part of the name, ``null`` means no setting.
+    With ``for_each`` or ``classes``, an entry is a block of monitors, one for each value
+    ([many monitors](many-monitors.md)). ``for_each`` has a placeholder and its values, such as
+    ``{column: [score_travel, score_finance]}``; ``{column}`` is replaced by the value anywhere in
+    the block. In a list that is not used in the name, ``null`` means that the setting is not set.
     """
 
     name: Name
@@ -130,7 +130,7 @@ class MonitorConfig(Settings):
 
     @property
     def block(self) -> Block | None:
-        """The block that the monitor is one of; None for one that stands by itself."""
+        """The block that the monitor belongs to; None for a single monitor."""
         return self._block
 
     @model_validator(mode="after")
@@ -151,7 +151,7 @@ class MonitorConfig(Settings):
         return getattr(getattr(self.source, "columns", None), role, None)
 
     def _is_judged_by_labels(self) -> bool:
-        """Whether labels are read from the judge's column of the predictions themselves."""
+        """Whether labels come from the judge's own column in the predictions."""
         table, paths = getattr(self.source, "table", None), getattr(self.source, "paths", ())
         return any(
             isinstance(labeling, ColumnSettings)
@@ -162,12 +162,12 @@ class MonitorConfig(Settings):
         )
 
     def _cuts(self, name: str, least: Bands | Cells) -> bool:
-        """Whether the config asks for more than one band or cell of a class."""
+        """Whether the config sets more than one band or cell for a class."""
         is_set = name in self.sample.model_fields_set
         return is_set and getattr(self.sample, name) not in (None, least)
 
     def settings(self) -> MonitorSettings:
-        """Return what the rounds need, without secrets or places."""
+        """Return the settings for rounds, without secrets or paths."""
         scored = self.source.has_scores
         sample = (
             self.sample
@@ -216,7 +216,7 @@ FACTS: dict[str, Callable[[MonitorConfig], bool]] = {
     "source.columns.group": lambda monitor: monitor._column("group") is not None,
     "labels counted whole": lambda monitor: bool(monitor.settings().round.counted_whole),
 }
-"""What may hold of a monitor: that it has a setting, by its name, or something else."""
+"""Facts about a monitor, used in `EXCLUSIONS`: that it has a setting, or something else."""
 
 _NO_SCORE = (
     "the source has no score to cut {0} by; leave {0} out, or name the column in "
@@ -273,16 +273,16 @@ EXCLUSIONS = {
         "monitors out one by one"
     ),
 }
-"""Why a monitor cannot have a setting where a fact holds, and what to do."""
+"""Messages for a setting that is refused if a fact holds: the reason and what to do."""
 
 _OF_MONITOR = (
     *("model", "schedule", "pooling", "limits", "bad_rows_max", "hooks"),
     "block",
 )
 _OF_LABELING = ("deadline", "late_labels", "overlap", "adjudicator")
-"""Settings that rounds freeze as they are."""
+"""Settings that rounds store unchanged."""
 
-SHORTEST_PROMISE = 2  # Rounds: a promise of more than one false alarm in every second round is none
+SHORTEST_PROMISE = 2  # Rounds: more than one false alarm in every second round is no promise
 
 
 def _store(value: str) -> str:
@@ -300,11 +300,11 @@ def _store(value: str) -> str:
 class Config(Settings):
     """The whole file.
 
-    ``store`` is where rounds, labels and estimates are kept: ``sqlite:///FILE`` or
+    ``store`` is the database of rounds, labels and estimates: ``sqlite:///FILE`` or
     ``postgresql+psycopg://USER@HOST/DATABASE``. Paths are relative to the folder of the file.
-    ``false_alarms`` is a promise over all monitors; without it each has its own. ``web`` is where
-    `pr-monitor serve` reports its health, ``pages`` where it has pages for people; without
-    them nothing listens.
+    ``false_alarms`` is one promise over all monitors; by default each has its own. ``web`` is the
+    address for the health checks of `pr-monitor serve`, ``pages`` the address of its pages for
+    people. Without these sections, it does not listen.
     """
 
     store: Annotated[str, AfterValidator(_store), Field(repr=False)] = "sqlite:///monitor.db"
@@ -321,12 +321,12 @@ class Config(Settings):
 
     @property
     def folder(self) -> Path:
-        """Folder of the config file; paths in it are relative to this."""
+        """Folder of the config file, the base of relative paths."""
         return self._folder
 
     @property
     def store_url(self) -> str:
-        """Address of the store, the path of a SQLite file made absolute."""
+        """Address of the store, with an absolute path for a SQLite file."""
         return literal_address(self.store, self.folder)
 
     @field_validator("mlflow", mode="before")
@@ -376,8 +376,8 @@ class Config(Settings):
     def false_alarm_every(self, monitor: MonitorConfig) -> float:
         """Return the rounds per false alarm that a monitor promises, alone or as its share.
 
-        A block promises as one: each of its k monitors raises a false alarm in k times as many
-        rounds.
+        A block shares one promise: each of its k monitors gets k times as many rounds per false
+        alarm.
         """
         if self.false_alarms is None:
             together = 1 if monitor.block is None else len(monitor.block.values)
@@ -386,13 +386,13 @@ class Config(Settings):
 
     @cached_property
     def _shared_promise(self) -> float:
-        """Rounds per false alarm of every monitor where they promise together."""
+        """Rounds per false alarm of each monitor under the common promise."""
         promise = self.false_alarms or FalseAlarms()
         rounds = [rounds_per(monitor.schedule, promise.per) for monitor in self.monitors]
         return round(sum(rounds) / promise.at_most, 3)  # means add up, whatever depends on what
 
     def false_alarms_a_year(self) -> dict[str, float]:
-        """Most false alarms to expect of each monitor that has limits, in 52 weeks."""
+        """Return the most false alarms expected in 52 weeks, for each monitor with limits."""
         year = timedelta(weeks=52)
         return {
             monitor.name: rounds_per(monitor.schedule, year) / self.false_alarm_every(monitor)
@@ -401,7 +401,7 @@ class Config(Settings):
         }
 
     def settings_of(self, monitor: MonitorConfig) -> MonitorSettings:
-        """Return what the rounds of a monitor need, its share of the promise among it."""
+        """Return the settings for a monitor's rounds, including its share of the promise."""
         settings = monitor.settings()
         limits = monitor.limits.model_copy(
             update={"false_alarm_every": self.false_alarm_every(monitor)}
@@ -411,19 +411,19 @@ class Config(Settings):
         )
 
     def placed(self, folder: Path) -> Config:
-        """Return the same config as it reads in another folder."""
+        """Return this config with another folder for relative paths."""
         placed = self.model_copy()
         placed._folder = folder
         return placed
 
     def in_blocks(self, blocks: Iterable[Block | None]) -> Config:
-        """Return the same config with the block of each monitor."""
+        """Set the block of each monitor, and return this config."""
         for monitor, block in zip(self.monitors, blocks, strict=True):
             monitor._block = block
         return self
 
     def class_monitors(self, monitor: MonitorConfig) -> dict[str, str]:
-        """Name the monitor of each class of a monitor's block; empty if it is of none."""
+        """Return the name of each class's monitor in a monitor's block; empty without a block."""
         own = monitor.block
         if own is None or own.kind != CLASSES:
             return {}
@@ -435,7 +435,7 @@ class Config(Settings):
         }
 
     def monitor(self, name: str) -> MonitorConfig:
-        """Find a monitor by name.
+        """Return a monitor by name.
 
         Raises `ConfigRefused` if none exists; the message lists the existing monitors.
         """

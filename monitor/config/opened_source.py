@@ -1,4 +1,4 @@
-"""Build the source of a round by the settings that it was opened with."""
+"""Build the source of a round from the settings that it was opened with."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from monitor.domain.settings import RoundSettings
 
 @dataclass(slots=True)
 class AbsentSource:
-    """A `Source` that can no longer be made, which refuses every call with the reason."""
+    """A `Source` that can no longer be built; every call raises `SourceRefused` with the reason."""
 
     why: str
 
@@ -45,7 +45,7 @@ def opened_source(settings: RoundSettings, today: SourceSettings, folder: Path) 
 def opened_settings(settings: RoundSettings, today: SourceSettings) -> SourceSettings:
     """Return the settings of a round's source, with the secrets of the current config.
 
-    Raises `SettingRefused` if an address has changed; `ValidationError` if they are not whole.
+    Raises `SettingRefused` if an address has changed; `ValidationError` if settings are invalid.
     """
     own = _settings(settings.source or {}, today)
     own.judge_by(settings.judge)
@@ -65,7 +65,7 @@ def _settings(opened_with: Mapping[str, Any], today: SourceSettings) -> SourceSe
 
 
 def problems_of(error: ValidationError) -> str:
-    """Return what a validation refused, without the values, as one line."""
+    """Return the problems of a validation on one line, without the values."""
     text = "; ".join(
         f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_url=False)
     )

@@ -1,4 +1,4 @@
-"""Where `pr-monitor serve` listens: for what watches it, and for people, who may come in."""
+"""Settings of the addresses that `pr-monitor serve` listens on, and of access to its pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HIGHEST_PORT = 65_535
 
 
 class Address(NamedTuple):
-    """Where to listen."""
+    """An address to listen on."""
 
     host: str
     port: int
@@ -33,7 +33,7 @@ class Address(NamedTuple):
 
 
 def parse_address(text: str) -> Address:
-    """Read ``127.0.0.1:8080`` or ``[::1]:8080``; a `ValueError` says what is wrong.
+    """Parse ``127.0.0.1:8080`` or ``[::1]:8080``; raises `SettingRefused` for other texts.
 
     >>> parse_address("[::1]:8080")
     Address(host='::1', port=8080)
@@ -59,7 +59,7 @@ def parse_address(text: str) -> Address:
 
 
 class ListenSettings(Settings):
-    """An address to listen on."""
+    """Base class of sections with an address to listen on."""
 
     listen: str
 
@@ -70,12 +70,12 @@ class ListenSettings(Settings):
 
 
 class WebSettings(ListenSettings):
-    """Where `pr-monitor serve` answers `/health`, `/ready` and `/metrics`.
+    """Address on which `pr-monitor serve` answers `/health`, `/ready` and `/metrics`.
 
-    Without this section nothing listens. The pages hold no secret and no item's content, but
-    they name monitors and show their rates, and they ask for no password. So an address that
-    other machines can reach (``0.0.0.0`` in a container) needs ``allow_remote: true``; let a
-    firewall or a network policy say who may come.
+    Without this section, it does not answer them. The responses contain no secrets and no content
+    of items, but names of monitors and their rates, and they need no password. So an address that
+    other machines can reach (``0.0.0.0`` in a container) needs ``allow_remote: true``; restrict
+    access by a firewall or a network policy.
     """
 
     allow_remote: bool = False
@@ -92,17 +92,17 @@ class WebSettings(ListenSettings):
 
 
 class PagesSettings(ListenSettings):
-    """Where `pr-monitor serve` has its pages: the status pages, and that on which people label.
+    """Address on which `pr-monitor serve` serves its status pages and its labeling page.
 
-    Without this section it has none; `pr-monitor label` has the same pages by itself, for a
-    browser on the same machine. With ``listen`` alone they are for this machine as well, and the
-    log has a link that works once, for each person. It does not depend on what `web` allows.
+    Without this section it has no pages; `pr-monitor label` serves the same pages to a browser on
+    the same machine. With ``listen`` alone, pages are also only for this machine, and the log has a
+    one-time link for each person. The section is independent of `web`.
 
-    Where other machines can reach them they need ``names``, by which browsers ask for them,
-    ``login: users``, and a proxy in front of them that speaks ``https``: ``behind_proxy: true``.
-    What such a proxy says of who asks (``X-Forwarded-For`` and ``X-Forwarded-Proto``) is believed
-    then, so nobody else may reach the address. ``login: users`` lets in whom `pr-monitor users add`
-    put into the store, by their tokens.
+    Pages that other machines can reach need ``names`` (the host names that browsers use),
+    ``login: users``, and an ``https`` proxy in front of them: ``behind_proxy: true``. The proxy's
+    headers ``X-Forwarded-For`` and ``X-Forwarded-Proto`` are then trusted, so only the proxy may
+    reach the address. ``login: users`` admits the people added to the store by
+    `pr-monitor users add`, by their tokens.
     """
 
     names: tuple[str, ...] = ()
@@ -153,7 +153,7 @@ class PagesSettings(ListenSettings):
 
     @property
     def is_reachable(self) -> bool:
-        """Whether people come from other machines."""
+        """Whether other machines can reach the pages."""
         return self.behind_proxy or not self.address.is_loopback
 
 

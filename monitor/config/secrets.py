@@ -1,4 +1,4 @@
-"""What a config only names, the environment and secret files, and secrets kept out of messages."""
+"""Variables and secret files that a config refers to; keeps their values out of messages."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ _FILE_MAX = 10_000  # bytes; a secret is a line, not a document
 
 
 class _Placed(dict[str, Any]):
-    """A mapping of the file that knows where it stands."""
+    """A mapping of the file with its way in the file."""
 
     way: Way = ()
 
 
 @dataclass(slots=True)
 class Filling:
-    """Puts variables and secret files into the values of a file.
+    """Fills variables and secret files into the values of a file.
 
-    As the context of a validation it meets each section together with the class that reads it
-    (`monitor.domain.setting_types.Settings`), and so knows which settings are secrets. ``names_at``
-    has the settings of each section, ``held`` what was read, by what a message may show instead.
+    It is the context of a validation, and so is called with each section and its class
+    (`monitor.domain.setting_types.Settings`), which shows which settings are secrets. ``names_at``
+    has the names of settings by section; ``held`` has the values read, each with the text that
+    messages show in its place.
     """
 
     tree: Tree
@@ -45,7 +46,7 @@ class Filling:
     held: list[tuple[Way, str, str]] = field(default_factory=list)
 
     def values(self, value: Value, way: Way = ()) -> Any:
-        """Return a value of the file, and all below it, with the variables put in."""
+        """Return a value of the file, with variables filled in at all levels."""
         if isinstance(value, list):
             return [self.values(item, (*way, i)) for i, item in enumerate(value)]
         if isinstance(value, dict):
@@ -75,7 +76,7 @@ class Filling:
         return values
 
     def without_secrets(self, way: Way, message: str) -> str:
-        """Restore ``${NAME}`` wherever a message repeats the value that was read for it."""
+        """Replace values in a message by the ``${NAME}`` that they were read for."""
         held = [one for one in self.held if one[0][: len(way)] == way[: len(one[0])]]
         # The longest first, as one secret may be part of another; escaped or cut in messages.
         for _, text, name in sorted(held, key=lambda one: -len(one[1])):
@@ -97,7 +98,7 @@ class Filling:
         return written.replace("$${", "${")
 
     def _read_secret(self, values: dict[str, Any], key: str, way: Way) -> None:
-        """Read ``KEY_file: PATH`` into a setting, whose value must not be in this file."""
+        """Read the file of ``KEY_file: PATH`` into the setting; refuse a secret in the config."""
         self._refuse_literals((*way, key), key)
         of_file, text, problem = f"{key}_file", "", ""
         if of_file not in values:
@@ -118,7 +119,7 @@ class Filling:
         self.held.append((way, text, f"<{of_file}>"))
 
     def _refuse_literals(self, way: Way, key: str) -> None:
-        """Refuse a secret in the file itself; of a URL any part may be the secret."""
+        """Refuse a secret written in the config; a URL needs a variable in any of its parts."""
         value = self.tree.at(way)
         pattern = _NAMED if key.endswith("url") else rf"\A({_NAMED})+\Z"
         if isinstance(value, dict | list):
@@ -131,7 +132,7 @@ class Filling:
 
 
 class _OfModel(NamedTuple):
-    """Settings of a class: their names, as they may be written, and the names of each kind."""
+    """Names of the settings of a class: all valid keys, the secrets, and the numbers."""
 
     names: list[str]
     secrets: list[str]

@@ -16,7 +16,7 @@ from monitor.domain.settings import Labeling
 AnyLabeling = Annotated[SerializeAsAny[Labeling], LABELERS]
 
 _SEPARATE = {"column", "files"}
-"""Kinds that may come twice: what one of them is asked is apart from what another is."""
+"""Kinds that a monitor may use twice, since each labeler keeps its tasks separate."""
 
 _LIST = (
     "lists of labelers were removed: write {flagged: ..., passed: ...}, a labeler under each; "
@@ -25,7 +25,7 @@ _LIST = (
 
 
 class _ByClass(Settings):
-    """A labeler for each predicted class, and one that checks the labels of columns."""
+    """A labeler for each predicted class, and optionally one that checks labels of columns."""
 
     flagged: AnyLabeling
     passed: AnyLabeling
@@ -33,16 +33,16 @@ class _ByClass(Settings):
 
 
 class SeveralLabelers(Labeling):
-    """The labelers of a monitor, by what they label: ``flagged``, ``passed``, maybe ``checks``.
+    """The labelers of a monitor by role: ``flagged``, ``passed``, and optionally ``checks``.
 
-    The round has the longest of their times, and the largest overlap.
+    The round gets the longest of their durations and the largest overlap.
     """
 
     kind: Literal["several"] = "several"
     parts: dict[str, SerializeAsAny[Labeling]]
 
     def own(self) -> dict[str, Any]:
-        """Return what a round keeps of each labeler."""
+        """Return the settings of each labeler that a round stores."""
         parts = [
             {
                 ROLE: role,
@@ -56,7 +56,7 @@ class SeveralLabelers(Labeling):
 
 
 def read_labeling(value: object, info: ValidationInfo) -> object:
-    """Make settings of labelers by class; leave one labeler to others."""
+    """Return the settings of labelers by class; return a single labeler's section unchanged."""
     by_class = _by_role(value) if isinstance(value, list) else value
     if not (isinstance(by_class, dict) and _ByClass.model_fields.keys() & by_class.keys()):
         return value
@@ -76,7 +76,7 @@ def read_labeling(value: object, info: ValidationInfo) -> object:
 
 
 def _by_role(value: list[Any]) -> dict[str, Any]:
-    """Read a list with `for: flagged` and `for: passed`, as earlier versions had it."""
+    """Convert a list with `for: flagged` and `for: passed`, the syntax of earlier versions."""
     parts = [dict(part) for part in value if isinstance(part, dict)]
     by_role = {str(part.pop(ROLE, None)): part for part in parts}
     if len(by_role) < len(value) or not by_role.keys() <= _ByClass.model_fields.keys():

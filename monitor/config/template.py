@@ -1,4 +1,4 @@
-"""The first config, made from the columns of the predictions and written as commented YAML."""
+"""The first config: commented YAML, generated from the columns of the predictions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHOWN_AT_MOST = 5  # columns; a labeler reads no more
 
 
 class FirstConfig(NamedTuple):
-    """A config as text, the columns that it reads, and what of them values alone decided."""
+    """A config as text, the columns that it reads, and sentences on choices that were guessed."""
 
     text: str
     columns: Chosen
@@ -34,15 +34,15 @@ class FirstConfig(NamedTuple):
 def first_config(
     predictions: str, described: Described, chosen: Chosen, command: Sequence[str]
 ) -> FirstConfig:
-    """Write a config for predictions.
+    """Generate a config for predictions.
 
-    predictions: File or glob, relative to the folder where the config will stand, or the address of
-        a database, variables in it as ``${NAME}``.
-    chosen: What the flags said; the rest is guessed.
-    command: What was typed, without the flags in ``chosen``.
+    predictions: File or glob, relative to the folder of the config, or the address of a database,
+        with variables as ``${NAME}``.
+    chosen: The columns set by flags; the others are guessed.
+    command: The command line, without the flags in ``chosen``.
 
-    Raises `InputRefused` if a column cannot be guessed or a named one does not exist, with the
-    columns and a command that names all.
+    Raises `InputRefused` if a column cannot be guessed or does not exist; the message lists the
+    columns and has a command that sets all of them.
     """
     guess = ColumnGuess(described, chosen, command)
     types, columns = guess.types, guess.chosen
@@ -57,7 +57,7 @@ def first_config(
 
 
 def proposed_config(proposal: ProposedMonitor) -> str:
-    """Write a config with the monitor that a source proposes; people label on the page."""
+    """Generate a config for the monitor that a source proposes; people label on the page."""
     question = json.dumps(proposal.question, ensure_ascii=False)
     labeling = [f"    labeling: {{kind: page, question: {question}, deadline: 5d}}"]
     lines = [f"  - name: {yaml_text(proposal.name)}", *proposal.source]
@@ -142,7 +142,7 @@ def _table(chosen: Chosen) -> list[str]:
 
 
 def _shown(types: dict[str, str], chosen: Chosen) -> list[str]:
-    """List texts for labelers to see: nothing that shows what the model or anyone answered."""
+    """List text columns for labelers, except those that may reveal a prediction or a label."""
     if chosen.label is not None:
         return []
     taken = {chosen.id, chosen.time, chosen.score, chosen.predicted, chosen.classes}
@@ -174,7 +174,7 @@ def _labeling(predictions: str, chosen: Chosen, described: Described) -> list[st
 
 
 def _answers(values: Sequence[str]) -> list[str]:
-    """Name words for yes and no that a labeler of columns does not read by itself."""
+    """List the words for yes and no, if a column labeler does not know all of them."""
     listed = {
         name: ", ".join(yaml_text(value) for value in values if zero_one(value) == answer)
         for name, answer in (("positive", 1), ("negative", 0))
@@ -196,12 +196,12 @@ def _matures(delay: LabelDelay | None) -> list[str]:
 
 
 def _name(predictions: str) -> str:
-    """Name the monitor for the file, or for the folder where the file is a pattern."""
+    """Name the monitor after the file, or after the folder if the file is a pattern."""
     parts = [part for part in PurePath(predictions).parts if "*" not in part]
     name = monitor_name(parts[-1].split(".")[0] if parts else "")
     return name if name and name.lower() not in WORDS and not name[0].isdigit() else "predictions"
 
 
 def _value(text: str) -> str:
-    """Write a value: a number and a truth as such, everything else as text."""
+    """Return a value as YAML: numbers, true and false as they are, others as text."""
     return text if re.fullmatch(r"-?\d{1,15}|true|false", text) else yaml_text(text)

@@ -1,7 +1,7 @@
-"""A YAML file as plain values that know their lines; everything odd is refused by file and line.
+"""A YAML file as plain values with their lines; unusual YAML is refused with file and line.
 
-Accepted is YAML as people write it by hand, its words read as YAML 1.2 has them: one document, no
-key or anchor twice, no tags, at most `MAX_BYTES` bytes, `MAX_DEPTH` levels and `MAX_NODES` values.
+Accepts YAML as people write it by hand, with words as in YAML 1.2: one document, no repeated keys
+or anchors, no tags, at most `MAX_BYTES` bytes, `MAX_DEPTH` levels and `MAX_NODES` values.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ _FLOAT = re.compile(
 
 @dataclass(slots=True)
 class Tree:
-    """The values of a file, the line of each key and list item, and what is wrong with it."""
+    """The values of a file, the lines of keys and list items, and the problems found."""
 
     values: Value = None
     lines: dict[Way, int] = field(default_factory=dict)
     problems: dict[Way, tuple[int, str]] = field(default_factory=dict)
 
     def refuse(self, way: Way, message: str, line: int | None = None) -> None:
-        """Add the problem of a place, unless it has one; its line comes from its deepest part."""
+        """Add a problem at a way, unless it has one; by default on the line of its deepest part."""
         depth = next(depth for depth in range(len(way), -1, -1) if way[:depth] in self.lines)
         self.problems.setdefault(way, (line or self.lines[way[:depth]], message))
 
     def path(self, way: Way) -> str:
-        """Write a way as people read it, list items by their name: ``monitors[mail].limits``."""
+        """Return a way as text, with list items by name: ``monitors[mail].limits``."""
         text = "" if way else "the file"
         for depth, part in enumerate(way, start=1):
             name = self.at((*way[:depth], "name"))
@@ -60,7 +60,7 @@ class Tree:
         return re.sub(r"[^\x20-\x7e\xa0-\uffff]", "?", text.removeprefix("."))[:300]
 
     def at(self, way: Way) -> Value:
-        """Return the value at a way, None if the file has none."""
+        """Return the value at a way; None if the file has no value there."""
         value: Any = self.values
         try:
             for part in way:
@@ -71,7 +71,10 @@ class Tree:
 
 
 def read_yaml(path: Path) -> Tree:
-    """Read a file; `ConfigRefused` if it is no file, not UTF-8, not YAML, too large or too deep."""
+    """Read a YAML file.
+
+    Raises `ConfigRefused` if it is missing, not UTF-8, not YAML, too large or too deep.
+    """
     try:
         with path.open("rb") as file:
             return _tree_of(file.read(MAX_BYTES + 1))
@@ -93,7 +96,7 @@ def read_yaml(path: Path) -> Tree:
 
 
 def _syntax(error: yaml.YAMLError) -> str:
-    """Describe what the parser met, without the text around it: that may hold a secret."""
+    """Describe a syntax error without quoting the text around it, which may contain a secret."""
     marker = getattr(error, "problem_mark", None)
     if marker is None:
         return ": this is not YAML: a character that is not allowed in a text file"
@@ -119,7 +122,7 @@ def _tree_of(content: bytes) -> Tree:
 
 
 class _NoTree(Exception):
-    """The file has no values; the message continues after the name of the file."""
+    """The file cannot be used; the message continues after the name of the file."""
 
 
 def _check_size(line: int, *, depth: int, values: int) -> None:
@@ -130,7 +133,7 @@ def _check_size(line: int, *, depth: int, values: int) -> None:
 
 
 def _check_events(text: str) -> None:
-    """Refuse tags, repeated anchors, deep nesting and endless lists, before any is composed."""
+    """Refuse tags, repeated anchors, deep nesting and very long lists, before composing nodes."""
     depth = values = 0
     anchors: set[str] = set()
     for event in yaml.parse(text, Loader=_PARSER):
@@ -156,7 +159,7 @@ def _line(node: yaml.Node) -> int:
 
 
 def _value(tree: Tree, node: yaml.Node, line: int, way: Way = ()) -> Value:
-    """Turn the parser's nodes into plain values, aliases written out."""
+    """Convert the parser's nodes to plain values, with aliases expanded."""
     _check_size(line, depth=len(way), values=len(tree.lines))  # an alias may hold itself
     tree.lines[way] = line
     if isinstance(node, yaml.MappingNode):
@@ -183,7 +186,7 @@ def _mapping(tree: Tree, node: yaml.MappingNode, way: Way) -> dict[str, Value]:
 
 
 def _word(text: str) -> Scalar:
-    """Read a word without quotes as YAML 1.2 does, digits in groups (``10_000``) too."""
+    """Convert an unquoted word as YAML 1.2 does, and accept grouped digits (``10_000``)."""
     if text in _PLAIN_WORDING:
         return _PLAIN_WORDING[text]
     if text[0] not in "-+.0123456789":
