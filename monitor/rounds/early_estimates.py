@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from monitor.stats.labels.audit import ClassAudit
 
 FEWEST = 20
-"""Least positive labels of closed rounds, with a dated arrival, for an early estimate."""
+"""Fewest positive labels of closed rounds, with a dated arrival, for an early estimate."""
 
 LEAST_MATURED = 0.1  # with less, a handful of labels would speak for all that are to come
 LEAST_FIT = 0.001

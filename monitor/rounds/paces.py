@@ -29,7 +29,7 @@ COARSE = 0.1
 """Labels of a round's first reading are dated if made by this share of the time to maturity."""
 
 FEWEST_BY_SCORE = 10
-"""Least dated labels on each side of a cut for separate paces by score."""
+"""Fewest dated labels on each side of a cut for separate paces by score."""
 
 DIFFERENT = 0.2
 """Probability below which scores have separate paces. A wrong split only widens intervals, a

@@ -1,4 +1,4 @@
-"""What another threshold, or another classifier, would have made of a round's window."""
+"""Compare a round's classifier with another threshold, or with another classifier."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class Others:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A comparison with the labels it is on.
+    """A comparison, and the numbers of its labels.
 
-    ``counted`` says that the other classifier's flagged items were counted in the whole window,
-    ``missing`` how many items of the round have no label.
+    ``counted`` is true if the other classifier's flagged items were counted in the whole window.
+    ``missing`` is the number of items of the round without a label.
     """
 
     comparison: Comparison
@@ -63,9 +63,9 @@ def _labels(connection: Connection, round_: Round) -> RoundLabels:
 
 
 def at_threshold(connection: Connection, round_: Round, threshold: float) -> Compared:
-    """Compare the classifier as it is with itself at another threshold.
+    """Compare the classifier with itself at another threshold.
 
-    Raises `InputRefused` if items have no score, or one in percent, or a stratum no label.
+    Raises `InputRefused` if items have no score, or scores in percent, or a stratum has no label.
     """
     labels = _labels(connection, round_)
     try:
@@ -111,9 +111,9 @@ def with_others(connection: Connection, round_: Round, others: Others) -> Compar
 
 
 def _as_stored(connection: Connection, round_: Round, comparison: Comparison) -> Comparison:
-    """Give the classifier as it is the intervals that the round's estimates have.
+    """Replace the first classifier's intervals with the stored estimates of the round.
 
-    Not where these are bounds for missing answers, or labels came since.
+    Keeps an interval if the stored one is a worst-case bound, or if labels came since.
     """
     rows = read_estimates(connection, round_.id, round_.estimated_version)
 
@@ -137,7 +137,7 @@ def _compared(
 
 
 def refuse_percent(what: str, scores: Sequence[float], threshold: float | None) -> None:
-    """Refuse scores in percent beside a threshold that is a share, and the reverse."""
+    """Refuse scores in percent with a threshold that is a share, and the reverse."""
     if threshold is None:
         return
     fault = percent_fault(scores, threshold)

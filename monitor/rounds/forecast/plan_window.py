@@ -1,7 +1,7 @@
-"""What the next round of a monitor will ask for and what that buys, before any label of it.
+"""Forecast the labels and margins of a monitor's next round.
 
-The same scan, bands and knowledge as the draw, on the newest window that has predictions; nothing
-is written.
+Uses the scan, bands and prior of the draw, on the newest window that has predictions. Writes
+nothing.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ NO_ROUND = -1  # an id that no row has
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedWindow:
-    """A window as its plan sees it: the band of each stratum and where the rates come from.
+    """A window to plan for: its prospect, the band of each stratum, and the basis of the rates.
 
-    ``checks`` is how many labels of columns people check besides. ``estimates`` are precision and
-    recall of the last closed round of the history with earlier rounds, as status shows them.
-    ``group_effect`` is the larger design effect of its labels, where items belong to groups.
-    ``size_note`` is the note of the window on sizes that no count of items gave: `AMOUNT_NOTE`,
+    ``checks`` is the number of column labels that people check besides. ``estimates`` are precision
+    and recall of the last closed round of the history with earlier rounds, as status shows them.
+    ``group_effect`` is the larger design effect of its labels, if items belong to groups.
+    ``size_note`` is the window's note on sizes that are no counts of items: `AMOUNT_NOTE`,
     `SAMPLED_NOTE` or None.
     """
 
@@ -67,7 +67,7 @@ class PlannedWindow:
 
 @dataclass(frozen=True, slots=True)
 class PlannedBand:
-    """What a plan asks of a band; ``rate`` is None if nothing is known of it."""
+    """Labels that a plan gives a band; ``rate`` is None if it is unknown."""
 
     stratum: str
     size: int
@@ -79,9 +79,9 @@ _CLASSES = ("flagged", "passed")
 
 
 class AssumedJudge(NamedTuple):
-    """Shares of the positives and of the negatives to which a judge is supposed to say yes.
+    """Assumed shares of the positives and of the negatives to which a judge says yes.
 
-    Each of the flagged, then of the passed. ``pilot`` tells which labels they come from.
+    Each is a pair, for flagged and for passed items. ``pilot`` names the labels they come from.
     """
 
     tpr: tuple[float, float]
@@ -91,9 +91,9 @@ class AssumedJudge(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanForecast:
-    """A plan, in labels and in margins, and what the alerts would find with it.
+    """A plan, in labels and in margins, and the power of the alerts with it.
 
-    ``judge`` is one that is only assumed, and ``judged`` what is planned with it.
+    ``judge`` is an assumed judge, and ``judged`` the plan with it.
     """
 
     planned: PlannedWindow
@@ -105,7 +105,7 @@ class PlanForecast:
     judged: Allocation | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it as JSON."""
+        """Return the forecast as JSON."""
         prospect, plan = self.planned.prospect, self.outlook.plan
         window, plausible = self.planned.window, self.outlook.plausible
         return {
@@ -183,7 +183,7 @@ def _alert_json(power: AlertPower) -> dict[str, Any]:
 
 
 def two_strata(prospect: Prospect) -> PlannedWindow:
-    """Name the two strata of assumed values."""
+    """Return a window of two strata with assumed rates."""
     return PlannedWindow(prospect, ("flagged", "passed"), PLAN_SOURCES["rates"])
 
 
@@ -248,11 +248,12 @@ def forecast_plan(
     every: float = 52,
     judge: AssumedJudge | None = None,
 ) -> PlanForecast:
-    """Plan for margins, a number of labels or both, and show what that buys.
+    """Plan for margins, a number of labels or both, and forecast the alerts.
 
-    judge: An assumed judge, to plan with it as well.
+    judge: An assumed judge, for a second plan with it.
 
-    Raises `ValueError` if neither is given, or nothing is known and there is no number of labels.
+    Raises `ValueError` if neither is given, or if rates are unknown and no number of labels is
+    given.
     """
     prospect = planned.prospect
     outlook = plan_options(prospect, margins=margins, max_labels=max_labels, assurance=assurance)
@@ -279,7 +280,7 @@ def forecast_monitor(
     max_labels: int | None,
     judge: AssumedJudge | None = None,
 ) -> PlanForecast:
-    """Plan the next round of a monitor: as asked, or as its config has it if nothing is asked."""
+    """Plan the next round of a monitor, with the config's margins and budget if none are given."""
     settings = context.settings.round
     if judge is not None and settings.judge is not None:
         message = (

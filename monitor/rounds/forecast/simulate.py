@@ -1,4 +1,4 @@
-"""What a monitor's alerts would do: its next round as a scenario, and drifts played on it."""
+"""Simulate the alerts of a monitor: on its expected next round, and after a drift."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from monitor.stats.detection.power import smallest_drops
 from monitor.stats.detection.scenario import Misses, Scenario
 
 _Stage: TypeAlias = tuple[str, Callable[[], Any]]  # a field of a forecast, and how to compute it
-_UNTESTED = ("scores", "nothing")  # rates that no label stands behind
+_UNTESTED = ("scores", "nothing")  # sources of rates without any label
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedRound:
-    """A monitor's next round as it is expected: a scenario by bands, its plan and where it is from.
+    """The expected next round of a monitor: a scenario by bands, and its plan.
 
-    ``source`` is a phrase.
+    ``source`` is a phrase that names the basis of the rates.
     """
 
     scenario: Scenario
@@ -38,7 +38,7 @@ class ExpectedRound:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """What happens: drops by metric (.10 is ten points), and how much more common positives get."""
+    """A drift: drops by metric (0.10 is ten points), and the factor of the share of positives."""
 
     drops: Mapping[str, float]
     prevalence: float = 1.0
@@ -48,11 +48,11 @@ class Drift:
 class Forecast:
     """A simulation of a monitor: quiet rounds, rounds at the limits, rounds after the drift.
 
-    ``quiet``, one number for each limit, and ``at_limits`` are mean numbers of alarms in ``rounds``
-    rounds; on the limits ``broken_before`` any drift they are true. ``after`` is None
-    without a drift; ``broken`` are the limits that it breaks. ``in_lowest_band`` is
-    the same drift with the misses of its fall of recall all in the lowest band; None if recall
-    does not fall or that cannot be. ``smallest`` are the smallest drops that are soon found.
+    ``quiet`` (one number per limit) and ``at_limits`` are mean numbers of alarms in ``rounds``
+    rounds. Alarms on limits ``broken_before`` any drift are true alarms. ``after`` is None without
+    a drift; ``broken`` are the limits that the drift breaks. ``in_lowest_band`` is the same drift
+    with all new misses in the lowest band; None if recall does not fall, or the band is too small.
+    ``smallest`` are the smallest drops that are detected soon.
     """
 
     expected: ExpectedRound
@@ -73,11 +73,12 @@ class Forecast:
 def expected_round(
     context: MonitorContext, assumed: Mapping[str, Any] | None = None
 ) -> ExpectedRound:
-    """Plan the next round, by its window and what rounds or a reference say, or by assumed values.
+    """Plan the next round, from its window and labels or a reference, or from assumed values.
 
     assumed: ``precision``, ``recall``, ``flagged_rate`` and ``size``.
 
-    Raises `InputRefused` if no label says anything, or the assumed values contradict each other;
+    Raises `InputRefused` if there are no labels to plan from, or the assumed values contradict each
+    other;
     `SourceRefused` if there are no predictions to plan from.
     """
     settings = context.settings.round
@@ -126,9 +127,9 @@ def simulate_alerts(
     seed: int,
     track: Callable[[Sequence[_Stage]], Iterable[_Stage]] = iter,
 ) -> Forecast:
-    """Simulate the alerts of a monitor without and with a drift; ``track`` shows how far it is.
+    """Simulate the alerts of a monitor without and with a drift; ``track`` reports progress.
 
-    Raises `InputRefused` if the drift is impossible from where the metrics are.
+    Raises `InputRefused` if the metrics cannot drift that far.
     """
     drifted = _drifted(expected.scenario, drift)
     edge = _at_limits(expected.scenario, limits)
@@ -165,9 +166,9 @@ def simulate_alerts(
 def detected_soon(
     expected: ExpectedRound, limits: Sequence[Limit], every: float
 ) -> dict[str, dict[Misses, float | None]]:
-    """Find the smallest drop that is soon found in 8 of 10 cases, for each limit that is kept.
+    """Find the smallest drop that is detected soon in 8 of 10 cases, for each limit that is kept.
 
-    Limits from above have none.
+    Skips ``at_most`` limits.
     """
     return {
         limit.metric: smallest_drops(expected.scenario, limits, metric=limit.metric, every=every)

@@ -1,4 +1,4 @@
-"""The threshold that labels of closed rounds allow, among the edges of their score strata."""
+"""Propose a threshold from labels of closed rounds, among the edges of their score strata."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DAY = 86_400
 
 
 class Goal(NamedTuple):
-    """What is asked of a threshold: one of precision, recall, two costs, and items a day."""
+    """Goal of a threshold: a precision, a recall, two costs, or a capacity in items a day."""
 
     precision: float | None = None
     recall: float | None = None
@@ -45,10 +45,10 @@ class Goal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AtThreshold:
-    """A threshold by the labels: items that it flags in a window, intervals, p-value of the goal.
+    """A threshold: the items that it flags in a window, its metrics, and the p-value of the goal.
 
-    Intervals are there for the threshold in use and the proposed one. The labels are sure of the
-    goal where ``p`` is at most ``allowed_p``.
+    Only the present and the proposed threshold have intervals. The labels confirm the goal if ``p``
+    is at most ``allowed_p``.
     """
 
     threshold: float
@@ -64,9 +64,9 @@ class AtThreshold:
 class Proposal:
     """The thresholds from high to low, and the positions of the present and the proposed one.
 
-    ``proposed`` is None where none is allowed; ``sure`` whether the labels are sure of the goal.
-    A labeled set has no ``rounds``: ``drawn`` says how it was, ``warnings`` what speaks against
-    that, and ``total`` of how many items flagged ones are counted.
+    ``proposed`` is None if no threshold is allowed; ``sure`` is whether the labels confirm the
+    goal. A labeled set has no ``rounds``: ``drawn`` describes how it was drawn, ``warnings`` are
+    doubts about that, and ``total`` is the number of items among which flagged ones are counted.
     """
 
     goal: Goal
@@ -84,10 +84,11 @@ class Proposal:
 
 
 def propose(connection: Connection, round_: Round, count: int, goal: Goal) -> Proposal:
-    """Find the threshold that reaches a goal by a closed round and up to ``count - 1`` before it.
+    """Find the threshold that reaches a goal, from a closed round and the ``count - 1`` before it.
 
-    Raises `InputRefused` if the rounds have no scores, no threshold, a judge, other strata than
-    the newest, too few labels, or many still to come; or if a capacity is above their traffic.
+    Raises `InputRefused` if the rounds are fewer, or have no scores, no threshold, a judge, other
+    strata than the newest, too few labels, or many still to come; or if a capacity is above their
+    traffic.
     """
     rounds = _rounds(connection, round_, count)
     if young := next((each for each in rounds if not has_most_labels(each)), None):
@@ -131,10 +132,10 @@ def propose(connection: Connection, round_: Round, count: int, goal: Goal) -> Pr
 def _score_strata(
     frame: Sequence[Stratum], counts: Ints, threshold: float
 ) -> tuple[ScoreStrata | None, list[float]]:
-    """Order strata from the highest score down; and give each one's lower edge.
+    """Order strata from the highest score down, and return the lower edge of each.
 
-    ``counts`` are size, labels and positives, shape ``(3, H)``. Strata without items are left out;
-    None if those with some are all flagged or all passed.
+    ``counts`` are size, labels and positives, shape ``(3, H)``. Skips strata without items; None if
+    the others are all flagged or all passed.
     """
     parts = sorted(
         (h for h in range(len(frame)) if counts[0, h]),
@@ -162,7 +163,7 @@ def proposal_of(
     rounds: tuple[Round, ...] = (),
     **described: Any,
 ) -> Proposal:
-    """Choose among the lower edges of strata; intervals are of ``sample``, the same labels."""
+    """Choose among the lower edges of strata; intervals are from ``sample``, the same labels."""
     flagged = strata.flagged_items() / max(len(rounds), 1)
     days = _days(rounds[-1]) if rounds else 1
     proposed, sure, tested = _chosen(strata, flagged / days, goal)
@@ -226,7 +227,7 @@ def _counted(parts: Sequence[StratumTally]) -> Ints:
 def _chosen(
     strata: ScoreStrata, a_day: np.ndarray, goal: Goal
 ) -> tuple[int | None, bool, ThresholdTests | None]:
-    """Choose a threshold, say whether the labels are sure of it, and give p-values."""
+    """Return the position of a threshold, whether labels confirm it, and the p-values."""
     error = 1 - goal.confidence
     if goal.costs is not None:
         best, sure = thresholds.cheapest(strata, *goal.costs, error=error)

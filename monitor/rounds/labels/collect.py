@@ -1,4 +1,4 @@
-"""Handing out tasks and taking in what annotators said."""
+"""Send tasks, list and store answers, and delete what people were shown."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ log = structlog.get_logger("monitor.labels")
 def send(context: MonitorContext, round_: Round, claim: Claim) -> int:
     """Assign the tasks that are not out yet; safe to repeat.
 
-    Raises `MonitorError`, the gravest obstacle met, once every labeler was tried.
+    Raises the gravest `MonitorError` after every labeler was tried.
     """
     with context.database.read() as connection:
         tasks, waiting = label_store.tasks_to_send(connection, round_.id)
@@ -63,9 +63,9 @@ def send(context: MonitorContext, round_: Round, claim: Claim) -> int:
 
 
 def retire(context: MonitorContext) -> None:
-    """End the asking for rounds that take no labels any more, and forget what people were shown.
+    """Close rounds that take no more labels at their labelers, and delete what people were shown.
 
-    Raises `MonitorError`, the gravest obstacle met, once every round was tried.
+    Raises the gravest `MonitorError` after every round was tried.
     """
     now = context.clock()
     with context.database.read() as connection:
@@ -83,7 +83,7 @@ def retire(context: MonitorContext) -> None:
 
 
 def raise_gravest(obstacles: Iterable[MonitorError | None]) -> None:
-    """Raise the gravest of what several steps met, if anything; it has the others as notes."""
+    """Raise the gravest of several errors, if there are any, with the others as notes."""
     met = [error for error in obstacles if error is not None]
     gravest = gravest_of(met)
     if gravest is None:
@@ -108,7 +108,7 @@ def _retire(context: MonitorContext, round_: Round) -> None:
 
 
 def unanswered(context: MonitorContext, slot: int | None = None) -> list[Task]:
-    """Tasks of open rounds that no person has answered yet: all, first copies, or second ones."""
+    """Return unanswered tasks of open rounds; with ``slot`` 1 first copies, with 2 second ones."""
     with context.database.read() as connection:
         rounds = round_store.find_rounds(
             connection, context.settings.name, states=(RoundState.LABELING,)
@@ -123,7 +123,7 @@ def unanswered(context: MonitorContext, slot: int | None = None) -> list[Task]:
 
 
 def disputed(context: MonitorContext) -> list[Task]:
-    """First copies of items on which people contradict each other and nobody decided."""
+    """Return the first copies of items whose contradicting answers nobody has decided."""
     with context.database.read() as connection:
         disputed_tasks: list[Task] = []
         for round_ in _asking_people(connection, context):
@@ -134,13 +134,13 @@ def disputed(context: MonitorContext) -> list[Task]:
 
 
 def accepting(context: MonitorContext) -> dict[str, Task]:
-    """Tasks of all rounds that take labels of people now, also of closed ones, by key."""
+    """Return the tasks of all rounds that take labels from people, also closed ones, by key."""
     with context.database.read() as connection:
         return tasks_of_people(connection, context, _asking_people(connection, context))
 
 
 def questions_of(context: MonitorContext) -> dict[str, str | None]:
-    """Return what people are asked in each task that takes labels now, by key; None: no words."""
+    """Return the question of each task that takes labels, by key; None if it has none."""
     result: dict[str, str | None] = {}
     with context.database.read() as connection:
         for round_ in _asking_people(connection, context):
@@ -156,7 +156,7 @@ def questions_of(context: MonitorContext) -> dict[str, str | None]:
 def tasks_of_people(
     connection: Connection, context: MonitorContext, rounds: Sequence[Round]
 ) -> dict[str, Task]:
-    """Read the tasks of some rounds that people are asked, by key."""
+    """Read the tasks of some rounds that people answer, by key."""
     result: dict[str, Task] = {}
     for round_ in rounds:
         parts = {
@@ -175,7 +175,7 @@ def asks_people(context: MonitorContext) -> bool:
 
 
 def labelers_in_use(context: MonitorContext) -> list[Labeler]:
-    """Labelers of a monitor: today's, and the ones of rounds that still take labels."""
+    """Return a monitor's labelers: today's, and the ones of rounds that still take labels."""
     with context.database.read() as connection:
         rounds = round_store.unfinished_rounds(connection, context.settings.name, context.clock())
     used = [one for round_ in rounds for one in context.labelers_of(round_.settings)]
@@ -190,9 +190,9 @@ def _asking_people(connection: Connection, context: MonitorContext) -> list[Roun
 def store_together(
     several: Sequence[tuple[MonitorContext, Collected]], *, labeler: str | None = None
 ) -> int:
-    """Store what one file has about the tasks of several monitors, all of it or nothing.
+    """Store the answers of one file to tasks of several monitors, in one transaction.
 
-    ``labeler`` is the name of the labeler it counts as; each monitor's own unless given.
+    ``labeler`` is the labeler that they count as; by default each monitor's own.
     """
     added = 0
     # By name, so that no two processes deadlock.
@@ -210,11 +210,11 @@ def store_together(
 
 @dataclass(frozen=True, slots=True)
 class ForgottenItem:
-    """What was deleted of one item in one round.
+    """Result of deleting what people were shown of one item in one round.
 
-    deleted: Whether the store held what people saw of it; false where that was deleted before.
-    places: Files out of which its texts were taken.
-    reached: Whether the labeler could be asked; false where the config no longer has the monitor.
+    deleted: Whether the store had it; false if it was deleted before.
+    places: Files from which its texts were removed.
+    reached: Whether its labelers were asked; false if the config no longer has the monitor.
     """
 
     monitor: str
@@ -239,7 +239,7 @@ def forget_item(
     source that stores answers deletes those to the item at the next delivery. Safe to repeat.
     Raises `TryLater` if a worker is busy with the round.
     """
-    # Under a claim, since a worker that hands out tasks would write the item into its file again.
+    # Under a claim: a worker that sends tasks would write the item into its file again.
     emptied: list[str] = []
     with claimed(database, round_.id) as claim:
         if claim is None:

@@ -1,7 +1,7 @@
-"""The places that rounds are labeled at, each read once for all rounds that use it.
+"""Read the labels of rounds from labeler endpoints, each once for all rounds that use it.
 
-A round keeps the labeler that it was opened with even if the config changes, and is read
-from today's place too, since people may have been given that one.
+A round keeps the labeler that it was opened with, even if the config changes. It is read from
+today's endpoint too, because people may label there.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ if TYPE_CHECKING:
 log = structlog.get_logger("monitor.labels")
 
 MOST_LOGGED = 10_000
-"""Refusals remembered as logged, per place; of more the oldest are logged again."""
+"""Refusals remembered as logged, per endpoint; beyond these, the oldest are logged again."""
 
 
 @dataclass(slots=True)
 class CollectResult:
-    """What came of asking: ``read`` are the rounds whose every place was read.
+    """Result of reading labels; ``read`` are the rounds whose every endpoint was read.
 
-    ``unsettled`` are the rounds for which something is there that cannot be taken yet, ``changed``
-    the rounds of which labels were stored; ``unread`` has the places not read, by name.
+    ``unsettled`` are rounds with labels that cannot be taken yet, ``changed`` are rounds with newly
+    stored labels. ``unread`` has the errors of endpoints that were not read, by name.
     """
 
     read: set[int] = field(default_factory=set)
@@ -61,14 +61,14 @@ class CollectResult:
     unread: dict[str, MonitorError] = field(default_factory=dict)
 
     def give_up(self, endpoint: LabelerEndpoint, obstacle: MonitorError) -> None:
-        """Note a place that could not be read."""
+        """Note an endpoint that could not be read."""
         self.unread[endpoint.name] = obstacle
         self.read.difference_update(endpoint.rounds)
 
     def give_up_round(
         self, endpoint: LabelerEndpoint, round_id: int, obstacle: MonitorError
     ) -> None:
-        """Note a round whose labels could not be counted at a place; the others go on."""
+        """Note a round whose labels could not be counted at an endpoint; other rounds go on."""
         before = self.unread.get(endpoint.name, obstacle)
         self.unread[endpoint.name] = gravest_of([before, obstacle]) or obstacle
         self.read.discard(round_id)
@@ -76,20 +76,20 @@ class CollectResult:
 
 @dataclass(slots=True)
 class LabelerEndpoint:
-    """A labeler under the name that the store knows it by, and the rounds it labels.
+    """A labeler, its name in the store, and the rounds it labels.
 
-    ``rounds`` has the part of each round that is its own.
+    ``rounds`` maps the id of each round to the labeler's part of it.
     """
 
     labeler: Labeler
     name: str
     rounds: dict[int, int] = field(default_factory=dict)
     notes: LabelNotes = field(default_factory=LabelNotes)
-    """As they stood when the place was last read or noted."""
+    """Notes as of the last reading."""
 
 
 def ask(context: MonitorContext, rounds: Sequence[Round]) -> CollectResult:
-    """Ask for news of some rounds at all their places; one that cannot be read stops no other."""
+    """Read new labels of some rounds at all their endpoints; one that fails stops no other."""
     result = CollectResult(read={round_.id for round_ in rounds})
     endpoints = _endpoints(context, rounds)
     for endpoint in endpoints:
@@ -121,13 +121,13 @@ def _keep_obstacles(
     result: CollectResult,
     monitor_id: int,
 ) -> None:
-    """Keep why a place could not be read, so that `status` shows it until it can."""
+    """Store why an endpoint could not be read; `status` shows it until it can."""
     for endpoint in endpoints:
         why = str(result.unread[endpoint.name]) if endpoint.name in result.unread else None
         if _with_obstacle(endpoint, endpoint.notes, why) == endpoint.notes:
             continue
         with context.database.write() as connection:
-            # Read again in the writing transaction: another process may have noted news since.
+            # Read again in the writing transaction: another process may have changed the notes.
             notes = read_endpoint(connection, monitor_id, endpoint.name).notes
             after = _with_obstacle(endpoint, notes, why)
             write_label_notes(connection, monitor_id, endpoint.name, after)
@@ -155,7 +155,7 @@ def _with_obstacle(endpoint: LabelerEndpoint, notes: LabelNotes, why: str | None
 
 
 def endpoint_name(assigned: AssignedLabeler) -> str:
-    """Name the location of a labeler, for what the store keeps of it."""
+    """Return a labeler's name in the store, from its location and role."""
     labeler = assigned.labeler
     described = [labeler.location] if isinstance(labeler, Watchable) else []
     described += [assigned.role] if assigned.role != ALL else []
@@ -202,7 +202,7 @@ def _read(
         now = context.clock()
         # Waits for the monitor's turn; events and cursor are one transaction, so none is lost.
         round_store.ensure_monitor(connection, context.settings.name, now)
-        # What tells all that stands takes back the rest, also what another worker read after it.
+        # A complete answer withdraws all other labels, also ones that another worker read later.
         is_overtaken = bool(collected.complete) and (
             read_endpoint(connection, monitor_id, endpoint.name).cursor != noted.cursor
         )
@@ -272,7 +272,7 @@ def _own_tasks(connection: Connection, endpoint: LabelerEndpoint) -> dict[str, T
 
 
 def _noted(notes: LabelNotes, collected: Collected, rounds: Collection[int]) -> LabelNotes:
-    """Log what was refused and has not been logged, and gather what people should know."""
+    """Log new refusals, and return the notes with what people should know."""
     logged = set(notes.logged)
     new: dict[str, Refusal] = {}
     for refusal in collected.refused:

@@ -23,15 +23,15 @@ from monitor.stats.labels.delays import ArrivalCurve, Arrivals, arrival_curve
 if TYPE_CHECKING:
     from monitor.domain.ports import ReadsTruth
 
-WINDOWS = 8  # Windows that are looked at, in equal steps
+WINDOWS = 8  # Windows that are read, in equal steps
 OLDEST = 6  # Their ages go up to this many times the time to maturity
 MOST_ITEMS = 5_000  # Items of each class and window that are looked up
-FEWEST = 20  # positive labels: fewer say little of their delays
+FEWEST = 20  # positive labels to learn delays from
 LATE_SHARE = 0.05
-"""Share of late labels above which ``matures`` is called too short."""
+"""Share of late labels above which ``matures`` is reported as too short."""
 
 LEAST_LATE = 0.01
-"""Share of late labels above which a round's numbers allow for those that are still to come."""
+"""Share of late labels above which a round's estimates allow for labels still to come."""
 
 MOST_AGES = 40  # Of a stored curve
 
@@ -63,8 +63,8 @@ class PastLabels:
     def concern(self) -> str | None:
         """Report that many labels became known later than ``matures``; None if few did.
 
-        By the product-limit estimate of `monitor.stats.labels.delays.arrival_curve`, so that young
-        windows, whose late labels are still to come, do not hide these.
+        Uses the product-limit estimate of `monitor.stats.labels.delays.arrival_curve`, so that
+        young windows, whose late labels are still to come, do not hide delays.
         """
         curve = self._curve(self.labels)
         late = 1 - curve.at(self.matures / _DAY).share
@@ -78,7 +78,7 @@ class PastLabels:
 
     @property
     def delays(self) -> LabelDelays | None:
-        """How labels of each class come; None if hardly any comes late."""
+        """Label delays of each class; None if hardly any label is late."""
         by_class = {
             flagged: [each for each in self.labels if each.flagged is flagged]
             for flagged in (True, False)
@@ -89,7 +89,7 @@ class PastLabels:
         return None if delays == LabelDelays() else delays
 
     def _late(self, labels: Sequence[DatedLabel]) -> DelayCurve | None:
-        """Return how labels of a class come from ``matures`` on; None if hardly any does."""
+        """Return the delay curve of a class from ``matures`` on; None if few labels are late."""
         curve, matures = self._curve(labels), self.matures / _DAY
         on_time = curve.at(matures)
         if 1 - on_time.share <= LEAST_LATE:
@@ -111,9 +111,9 @@ class PastLabels:
         return arrival_curve(arrivals, coarse=0.0)
 
     def _late_since(self, enough: float) -> datetime | None:
-        """Return the start of the first of the newest windows with late labels; None if of all.
+        """Return the start of the newest run of windows with late labels; None if all have them.
 
-        Windows whose labels may still come say nothing here.
+        Skips windows whose labels may still come.
         """
         newest = max(each.at for each in self.labels)
         ages: dict[Window, list[float]] = {}

@@ -1,6 +1,6 @@
-"""Rounds whose items have lost all their rows in the truth: they keep the labels that they have.
+"""Keep the labels of rounds whose items have lost all rows in the truth.
 
-A truth that was emptied, or whose column of ids has another name, would take all labels back.
+A truth that was emptied, or whose id column was renamed, would otherwise withdraw all labels.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from monitor.storage.rounds import round_store
 def without_lost_rows(
     context: MonitorContext, collected: Collected, recounts: Recounts
 ) -> Collected:
-    """Return what was collected without rounds that lost all rows, which are noted as stale."""
+    """Remove the events of rounds that lost all rows, and note these rounds as stale."""
     if collected.unmatched is None:
         return collected
     events: defaultdict[int, dict[str, Answer | None]] = defaultdict(dict)

@@ -1,4 +1,4 @@
-"""What the labels of closed rounds are today, beside what is stored of them."""
+"""Read the current labels of closed rounds, and compare them with the stored ones."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from monitor.storage.labels import label_store
 from monitor.storage.labels.round_labels import RoundLabels
 
 _FROM_FILES = "files"
-"""Whose labels these are, whoever labeled the round: a labeler that brings all that stands with it
-(`Collected.complete`) does not undo them."""
+"""Labeler under which these labels are stored. A round's own labeler does not undo them, even if it
+returns its complete labels (`Collected.complete`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewLabels:
-    """Labels of some rounds as they are now: answers to tasks, and labels counted whole, by part.
+    """Current labels of some rounds: answers to tasks, and censuses by part.
 
     ``refused`` are rows that were not taken, and rounds that cannot be counted again.
     """
@@ -42,7 +42,7 @@ class NewLabels:
 
 @dataclass(frozen=True, slots=True)
 class NewAnswers:
-    """What is to be stored of new labels: rows of label events, and censuses that changed."""
+    """Changes to store: new rows of label events, and changed censuses."""
 
     rows: Mapping[int, Sequence[dict[str, Any]]]
     censuses: Mapping[int, Mapping[int, Census]]
@@ -69,7 +69,7 @@ def labels_in_file(
     read: Callable[[Mapping[str, Task]], Collected],
     rounds: Sequence[Round],
 ) -> tuple[dict[int, list[LabelEvent]], tuple[Refusal, ...]]:
-    """Read a label file; what it says counts from now on, whenever it was written."""
+    """Read a label file; its answers count from now on, regardless of the times in it."""
     with context.database.read() as connection:
         tasks = {round_.id: tasks_of_people(connection, context, [round_]) for round_ in rounds}
     round_of = {key: round_id for round_id, round_tasks in tasks.items() for key in round_tasks}
@@ -84,7 +84,7 @@ def labels_in_file(
 def labels_in_column(
     context: MonitorContext, rounds: Sequence[Round]
 ) -> tuple[dict[int, list[LabelEvent]], list[Refusal]]:
-    """Read the truth as it is now; a round that lost all rows there keeps its labels."""
+    """Read the current truth; a round whose items lost all rows keeps its labels."""
     events: dict[int, list[LabelEvent]] = {}
     refused: list[Refusal] = []
     for round_ in rounds:
@@ -106,7 +106,7 @@ def labels_in_column(
 def recounted(
     context: MonitorContext, rounds: Sequence[Round]
 ) -> tuple[dict[int, dict[int, Census]], list[Refusal]]:
-    """Count labels of rounds that are counted whole; returns what changed, and what cannot be."""
+    """Take the censuses of rounds again; returns the changed ones, and refusals."""
     censuses: dict[int, dict[int, Census]] = {}
     refused: list[Refusal] = []
     for round_ in rounds:
@@ -118,7 +118,7 @@ def recounted(
 
 
 def readers_of_columns(context: MonitorContext, round_: Round) -> list[AssignedLabeler]:
-    """Labelers of a round that ask nobody, each by the settings that its items have today."""
+    """Return a round's labelers that ask nobody, each with today's settings if it has some."""
     now = {one.role: one.labeler for one in context.today if not one.labeler.asks_people}
     return [
         one._replace(labeler=now.get(one.role, one.labeler))
@@ -130,7 +130,7 @@ def readers_of_columns(context: MonitorContext, round_: Round) -> list[AssignedL
 def withdrawn_labels(
     context: MonitorContext, rounds: Sequence[Round], annotator: str
 ) -> dict[int, list[LabelEvent]]:
-    """Take back the answers of an annotator. Raises `InputRefused` if they gave none."""
+    """Withdraw the answers of an annotator; raises `InputRefused` if they gave none."""
     ids = [round_.id for round_ in rounds]
     with context.database.read() as connection:
         stored = label_store.all_statements(connection, ids)
@@ -152,7 +152,7 @@ def withdrawn_labels(
 
 
 def new_answers(context: MonitorContext, rounds: Sequence[Round], labels: NewLabels) -> NewAnswers:
-    """Return what is not stored yet of new labels of some rounds."""
+    """Return the changes that new labels of some rounds make to the stored ones."""
     rows: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
     with context.database.read() as connection:
         for round_ in rounds:
@@ -173,7 +173,7 @@ def with_answers(labels: RoundLabels, rows: Sequence[dict[str, Any]]) -> RoundLa
     for row in rows:
         item, answer = row["item_id"], None if row["answer"] is None else Answer(row["answer"])
         statement = Statement(row["at"], row["annotator"], LabelKind(row["kind"]), answer)
-        if item in checks:  # people say of it how good the column is
+        if item in checks:  # people check the column's label
             checks[item] = checks[item].plus(statement)
         elif item in items:
             answers.setdefault(item, []).append(statement)

@@ -21,7 +21,7 @@ FEWEST = 2  # Older labels: a single one may be a typing error
 def older_labels_concern(
     context: MonitorContext, labeler: ReadsTruth, ids: Sequence[str], window: Window
 ) -> str | None:
-    """Report how many labels became known before their prediction; None if few did, or none can."""
+    """Report how many labels became known before their prediction; None if few did."""
     with outside("collect"):
         labeled_at = labeler.label_times(ids)
     if not labeled_at:
@@ -38,5 +38,5 @@ def older_labels_concern(
 
 
 def _precision(times: Collection[datetime]) -> timedelta:
-    """Return a day if all times are dates, whose hour is unknown."""
+    """Return a day if all times are dates, else zero."""
     return timedelta(days=all(at.time() == time() for at in times))

@@ -1,7 +1,7 @@
-"""Whether a table of labels reaches the items that were not flagged, and how ids are written there.
+"""Check whether a label table covers items that were not flagged, and how it writes ids.
 
-With ``missing_means: negative`` an item without a row is negative. Where only flagged items can
-ever get a row (they alone are reviewed) no positive is missed, and recall is 1 for ever.
+With ``missing_means: negative`` an item without a row is negative. If only flagged items can get a
+row (because only they are reviewed), no missed positive is ever found, and recall is always 1.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from monitor.presentation.labels import (
 from monitor.rounds.context import MonitorContext
 
 MOST_ITEMS = 20_000  # Items of each class and window that are looked up, in random order
-WINDOWS = 8  # Windows that are looked back at
+WINDOWS = 8  # Windows that are checked
 
 RECALL = 0.95
-"""Higher than that of most classifiers; it says how many rows of passed items are expected."""
+"""Recall assumed for the expected rows of passed items; most classifiers have less."""
 
 EXPECTED = math.log(1000)
-"""Expected rows from which on finding none has a chance of 1 in 1,000 (Poisson)."""
+"""Expected rows at which finding no row has probability 1 in 1,000 (Poisson)."""
 
 FEWEST = 5
 """Positive labels, and items without a label, from which on a truth may list positives only."""
 
 NEAR = 0.02
-"""Share of the items that have a label by an id in another form, from which on it is reported."""
+"""Least share of items whose label has the id in another form, for a report."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClassReach:
-    """Items of a predicted class, how many were looked up, and what the truth has of these."""
+    """Items of a predicted class: all, looked up, with a row, and positive."""
 
     size: int = 0
     checked: int = 0
@@ -61,7 +61,7 @@ class ClassReach:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What the truth has of both predicted classes, in one window or in several."""
+    """Coverage of both predicted classes by the truth, in one window or several."""
 
     flagged: ClassReach = ClassReach()
     passed: ClassReach = ClassReach()
@@ -74,7 +74,7 @@ class Reach:
 
     @property
     def misses_passed(self) -> bool:
-        """Whether no passed item has a row though some should."""
+        """Whether no passed item has a row although some should."""
         return self.passed.known == 0 and self.expected >= EXPECTED
 
 
@@ -89,11 +89,11 @@ def _sum(one: T, other: T) -> T:
 def reach_of(
     context: MonitorContext, truth_reader: TruthReader, window: Window, flagged: float | None = None
 ) -> Reach:
-    """Find the items of a window in the truth that is to have them, class by class.
+    """Count the items of a window that have a row in the truth, by predicted class.
 
-    ``expected`` are the rows of passed items that a recall of ``RECALL`` leaves among those that
-    were looked up: beside :math:`T` flagged positives :math:`T (1 - R) / R` passed ones.
-    ``flagged`` is T where it is known from elsewhere.
+    ``expected`` is the number of passed items with a row that a recall of ``RECALL`` implies among
+    the items looked up: for :math:`T` flagged positives, :math:`T (1 - R) / R` passed ones.
+    ``flagged`` is T if it is known from elsewhere.
     """
     with outside("scan"):
         frame = context.source.scan(window, BandEdges().strata(), MOST_ITEMS, "truth")
@@ -116,7 +116,7 @@ def reach_of(
 def no_rows_concern(
     context: MonitorContext, truth_reader: TruthReader, window: Window
 ) -> str | None:
-    """Report that no item of a window has a row, where each then counts as negative."""
+    """Report that no item of a window has a row, so that each counts as negative; else None."""
     ids = some_ids(context, truth_reader, window)
     with outside("collect"):
         has_rows = bool(truth_reader.labeler.truth_of(ids).known)
@@ -138,7 +138,7 @@ def refuse_unreached(
 ) -> None:
     """Refuse a truth that has rows for flagged items only, in all windows.
 
-    Earlier windows are looked at where one alone cannot tell, and several together may.
+    Adds earlier windows if one alone cannot decide and several together may.
     """
     reach = Reach()
     earlier = windows_before(context.settings.round.schedule, window)
@@ -171,7 +171,7 @@ class TruthReader:
     assigned: AssignedLabeler
 
     def own(self, part: StratumFrame) -> list[str]:
-        """Return the ids of those candidates of a stratum that it answers for."""
+        """Return the ids of a stratum's candidates that the labeler answers for."""
         is_own = self.assigned.answers(predicted=part.stratum.flagged)
         return [one.id for one in part.candidates] if is_own else []
 
@@ -186,9 +186,9 @@ def truth_readers(assigned: Sequence[AssignedLabeler]) -> list[TruthReader]:
 def near_misses_concern(
     context: MonitorContext, labeler: ReadsTruth, ids: Sequence[str]
 ) -> str | None:
-    """Report how many items have a label only by an id in another form; None if few have.
+    """Report how many items have a label only under an id in another form; None if few do.
 
-    Raises `LabelsRefused` if any has, and would be negative for it.
+    Raises `LabelsRefused` if even one does and would count as negative.
     """
     near = _near_misses(context, labeler, ids) if ids else []
     refused = labeler.must_match_ids
@@ -209,7 +209,7 @@ def positives_only_concern(reach: ClassReach) -> str | None:
 
 
 def contradictions_concern(labeler: ReadsTruth, ids: Sequence[str]) -> str | None:
-    """Report how many items have no label since their rows contradict one another."""
+    """Report how many items have no label because their rows contradict each other."""
     if not ids:
         return None
     with outside("collect"):
@@ -219,7 +219,7 @@ def contradictions_concern(labeler: ReadsTruth, ids: Sequence[str]) -> str | Non
 def _near_misses(
     context: MonitorContext, labeler: ReadsTruth, ids: Sequence[str]
 ) -> list[NearMiss]:
-    """Return near misses whose row is of no other prediction."""
+    """Return near misses whose row does not belong to another prediction."""
     with outside("collect"):
         near = labeler.near_misses(ids)
     if not near:

@@ -1,1 +1,1 @@
-"""Which rounds there are: opened when due, backfilled, redone, skipped."""
+"""Create rounds: opened when due, backfilled, done again, or skipped."""

@@ -1,4 +1,4 @@
-"""Opening rounds: when their slot is due, by hand, for a backfill, or again."""
+"""Open rounds: when their slot is due, by hand, for a backfill, or again."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _slot = attrgetter("slot")
 
 
 def why_it_stays(context: MonitorContext, slot: datetime) -> str:
-    """Return, for a slot that was not opened, how its round ended and why it is not done again."""
+    """Return how the round of an unopened slot ended, and why it is not done again."""
     with context.database.read() as connection:
         round_ = _round_at(connection, context, slot)
         if round_ is None or round_.window.is_empty:
@@ -59,7 +59,7 @@ def _round_at(connection: Connection, context: MonitorContext, slot: datetime) -
 def open_due(context: MonitorContext) -> None:
     """Open the newest due slot; record older ones that were missed as skipped.
 
-    Of a monitor without a scheduled round only the newest slot is due: `backfill` fills the past.
+    If the monitor has no scheduled round, only the newest slot is due: `backfill` fills the past.
     """
     with context.database.read() as connection:
         due = due_slots(connection, context, context.clock())
@@ -74,10 +74,10 @@ def open_due(context: MonitorContext) -> None:
 
 
 def due_slots(connection: Connection, context: MonitorContext, now: datetime) -> list[datetime]:
-    """Consecutive slots that have to be run or recorded, of which some may have a round already.
+    """Return the consecutive slots to run or record; some may have a round already.
 
-    They are counted from the newest scheduled round: one requested by hand, or filled in, says
-    nothing about the slots around it. A clock set back to before the first round finds nothing due.
+    Starts after the newest scheduled round: rounds requested by hand or backfilled do not count. If
+    the clock was set back to before the first round, no slot is due.
     """
     schedule = context.settings.round.schedule
     last = round_store.newest_scheduled(connection, context.settings.name, now)
@@ -92,7 +92,7 @@ def due_slots(connection: Connection, context: MonitorContext, now: datetime) ->
 
 
 def _first_due(connection: Connection, context: MonitorContext, newest: datetime) -> list[datetime]:
-    """Choose the newest slot for a monitor that has no scheduled round, unless one lies ahead."""
+    """Return the newest slot if the monitor has no scheduled round, not even in the future."""
     monitor_id = round_store.find_monitor(connection, context.settings.name)
     if monitor_id is None:
         return [newest]
@@ -101,7 +101,7 @@ def _first_due(connection: Connection, context: MonitorContext, newest: datetime
 
 
 def open_slot(context: MonitorContext, slot: datetime, *, backfill: bool) -> int | None:
-    """Open the round of one slot; None if it has ended already, or has nothing to look at."""
+    """Open the round of one slot; None if it has ended already, or its window is empty."""
     why = moves.BACKFILLED if backfill else moves.REQUESTED
     origin = {"origin": "backfill" if backfill else "by_hand"}
     settings = with_alias(context, context.settings.round.model_copy(update=origin))
@@ -116,7 +116,7 @@ def _open(context: MonitorContext, slot: datetime, settings: RoundSettings, why:
         if round_ is None:
             return _add(connection, context, monitor_id, slot, settings, why)
         if _is_reopened(round_, settings.origin):
-            if round_.state is RoundState.ABANDONED:  # it may be the one that the schedule goes by
+            if round_.state is RoundState.ABANDONED:  # it may be the newest scheduled round
                 settings = settings.model_copy(update={"origin": round_.settings.origin})
             round_transitions.reopen(connection, round_, settings=settings, now=now, reason=why)
             return round_.id
@@ -124,7 +124,7 @@ def _open(context: MonitorContext, slot: datetime, settings: RoundSettings, why:
 
 
 def _is_reopened(round_: Round, origin: str) -> bool:
-    """Whether a round that ended is opened: it has no items, and is not lost."""
+    """Whether to open an ended round again: it has no items, and is not lost."""
     if round_.window.is_empty or round_.is_lost:
         return False
     is_undrawn = round_.state is RoundState.ABANDONED and round_.deadline is None
@@ -158,7 +158,7 @@ def _add(
 
 
 class NextScan(NamedTuple):
-    """A window that is about to be scanned, by which strata, and the seed of its round."""
+    """A window to scan, the seed of its round, and the strata and most candidates of the scan."""
 
     window: Window
     seed: str
@@ -167,7 +167,7 @@ class NextScan(NamedTuple):
 
 
 def next_scan(context: MonitorContext) -> NextScan | None:
-    """Guess what a pass will draw: the open round, else the round of the due slot."""
+    """Predict the scan of the next pass: of the open round, else of the due slot."""
     now = context.clock()
     with context.database.read() as connection:
         rounds = round_store.unfinished_rounds(connection, context.settings.name, now)
@@ -202,11 +202,11 @@ def _of_slot(connection: Connection, context: MonitorContext, slot: datetime) ->
 def refuse_if_forgotten(
     context: MonitorContext, newest: datetime | None, lost: datetime | None
 ) -> None:
-    """Refuse to go on from a store that has forgotten rounds which MLflow shows.
+    """Refuse to go on if the store has lost rounds that MLflow shows.
 
-    It was restored from a backup, or a failover lost what was committed. An MLflow that does not
-    answer holds nothing up: `pr-monitor db restored` opens recorded skips too. ``lost`` is a slot
-    newer than the store's ``newest`` that this process has seen: hooks are notified of it.
+    The store was restored from a backup, or a failover lost commits. If MLflow does not answer,
+    rounds go on: `pr-monitor db restored` opens recorded skips too. ``lost`` is a slot that this
+    process has seen and that is newer than the store's ``newest``; hooks are notified of it.
 
     Raises `ConfigRefused` if MLflow shows a run of this store for a slot that it does not know.
     """
@@ -247,7 +247,7 @@ def _shown_by_mlflow(context: MonitorContext) -> datetime | None:
 
 
 def _note(context: MonitorContext, kind: str, sentence: str) -> None:
-    """Note a concern about the newest round that is left, which notifies the hooks."""
+    """Note a concern about the store's newest round, which notifies the hooks."""
     now = context.clock()
     with context.database.write() as connection:
         # its turn keeps others from it
@@ -279,9 +279,9 @@ def record_missed(context: MonitorContext, missed: Sequence[datetime], newest: d
 
 
 def number_of(connection: Connection, schedule: Schedule, monitor_id: int, slot: datetime) -> int:
-    """Give a slot its number: its place in the schedule, counted from the monitor's first round.
+    """Return a slot's number: its position in the schedule from the monitor's first round on.
 
-    A backfill of earlier slots counts down, so that numbers are in the order of time.
+    A backfill of earlier slots counts down, so that numbers are in order of time.
     """
     previous = round_store.round_before(connection, monitor_id, slot)
     if previous is not None:
@@ -295,7 +295,7 @@ def number_of(connection: Connection, schedule: Schedule, monitor_id: int, slot:
 def free_windows(
     connection: Connection, monitor_id: int, schedule: Schedule, slots: Sequence[datetime]
 ) -> list[Window]:
-    """Windows of consecutive slots without what other rounds of the monitor have."""
+    """Return the windows of consecutive slots, without the time that other rounds cover."""
     taken = round_store.rounds_around(connection, monitor_id, slots[0], slots[-1])
     windows: list[Window] = []
     for slot, usual in zip(slots, windows_of(schedule, slots), strict=True):
@@ -312,14 +312,14 @@ def free_windows(
 def free_window(
     connection: Connection, monitor_id: int, schedule: Schedule, slot: datetime
 ) -> Window:
-    """Window of one slot without what other rounds of the monitor have."""
+    """Return the window of one slot, without the time that other rounds cover."""
     return free_windows(connection, monitor_id, schedule, [slot])[0]
 
 
 def _start(
     schedule: Schedule, usual: Window, before: Sequence[Round], opened: Sequence[Window]
 ) -> datetime:
-    """Where a window begins: at the end of the last one, if no slot lies between the two."""
+    """Return the start of a window: the end of the last one if no slot lies between the two."""
     ends = [round_.window.end for round_ in before[-1:]] + [window.end for window in opened[-1:]]
     slot_before = usual.start + schedule.lag
     is_next = bool(opened) or any(slot_before <= round_.slot for round_ in before[-1:])

@@ -1,7 +1,7 @@
-"""Monitors that the store knows and the config does not: renamed, removed, or another config's.
+"""Monitors that are in the store but not in the config: renamed, removed, or another config's.
 
-Their rounds stay as they are. Open alerts are ended; but several configs may share a store, so not
-before a slot has passed that anyone who still runs the monitor would have opened.
+Their rounds stay as they are, and their open alerts are ended. Several configs may share a store,
+so an alert ends only after a slot has passed that a config with the monitor would have opened.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 log = structlog.get_logger("monitor.rounds")
 
 UNWATCHED = timedelta(days=1)
-"""How long after a slot that nobody opened a monitor counts as run by no config at all."""
+"""Time after an unopened slot from which the monitor counts as run by no config."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemovedMonitor:
-    """A monitor that the config does not have, with what is still open of it.
+    """A monitor that the config does not have, with its open alerts and rounds.
 
     ``ends_at`` is when its alerts are ended, unless another config runs it meanwhile.
     """
@@ -50,7 +50,7 @@ class RemovedMonitor:
 
     @property
     def sentence(self) -> str:
-        """Describe what is open of it, and what becomes of that."""
+        """Describe what is open, and what will happen to it."""
         return removed_sentence(self.monitor, self.alerts, self.open_rounds, self.ends_at)
 
 
@@ -74,7 +74,7 @@ def removed_monitors(connection: Connection, names: Collection[str]) -> list[Rem
 
 
 def end_removed_monitors(database: Database, names: Collection[str], clock: Clock) -> None:
-    """End the alerts of monitors not among ``names`` that nobody has run for long enough."""
+    """End the alerts of monitors not among ``names`` that no config has run for long enough."""
     now = clock()
     configured = set(names)
     with database.read() as connection:
@@ -95,7 +95,7 @@ def end_removed_monitors(database: Database, names: Collection[str], clock: Cloc
 
 
 def _ends_at(connection: Connection, monitor: str) -> datetime:
-    """When a monitor counts as run by no config: a while after its first slot without a round."""
+    """Return when a monitor counts as removed: ``UNWATCHED`` after its first unopened slot."""
     monitor_id = round_store.find_monitor(connection, monitor)
     newest = None if monitor_id is None else round_store.newest_round(connection, monitor_id)
     if newest is None:

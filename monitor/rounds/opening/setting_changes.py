@@ -1,4 +1,4 @@
-"""What another setting means for the next round, compared with the last one."""
+"""Find changed settings, and the histories and schedules that start with them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Values = dict[str, object]  # Settings by their names in the config
 
 
 def pending_changes(connection: Connection, context: MonitorContext) -> list[str]:
-    """Report what the next round begins that the newest one in the store did not have, and why."""
+    """Report the history, schedule or challenger that starts with the next round, and why."""
     settings = context.settings.round
     monitor_id = round_store.find_monitor(connection, context.settings.name)
     newest = None if monitor_id is None else round_store.newest_round(connection, monitor_id)
@@ -48,7 +48,7 @@ def pending_changes(connection: Connection, context: MonitorContext) -> list[str
 
 
 def version_change(context: MonitorContext, frame: Frame) -> list[str]:
-    """Report that the next round is of another model version than the last one that was drawn."""
+    """Report that the next round has another model version than the last drawn round."""
     from monitor.rounds.sampling.window_scan import base_key  # noqa: PLC0415  as below
 
     settings, version = context.settings.round, frame.model_version
@@ -74,7 +74,7 @@ def version_change(context: MonitorContext, frame: Frame) -> list[str]:
 
 
 def read_changes(connection: Connection, rounds: Sequence[Round]) -> dict[int, list[Change]]:
-    """Find where another history or schedule began, by the id of the round that is the first of it.
+    """Find the rounds with which another history or schedule began, by round id.
 
     ``rounds`` are in slot order, of any monitors.
     """
@@ -146,7 +146,7 @@ def _of_history(settings: RoundSettings) -> Values:
 
 
 def _of_strata(sample: Sample) -> Values:
-    """Name what cuts the scores; the bands only where they do, and not only show cells."""
+    """Return the settings that cut the scores: cells if there are any, else bands."""
     bands, cells = sample.bands, sample.cells
     if cells is not None:
         return {"sample.cells.flagged": cells.flagged, "sample.cells.passed": cells.passed}

@@ -1,6 +1,6 @@
-"""Concerns: what about a round needs a look, though the round goes on.
+"""Concerns: problems of a round that need attention but do not stop it.
 
-What a broken classifier can cause never stops a draw, a label or an alert.
+A fault that a broken classifier can cause never stops a draw, a label or an alert.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ MISSING = "missing"
 PROVISIONAL = "provisional"
 
 SHARE_TURNED, LEAST_TURNED = 0.1, 5
-"""Share, and number, of a closed round's labels, or of its positive ones, from which on a
-correction is noted."""
+"""Least share and number of a closed round's labels, or of its positive labels, that a noted
+correction changes."""
 
 
 def note(connection: Connection, round_: Round, kind: str, sentence: str, now: datetime) -> bool:
     """Note a concern about a claimed round and notify the log, the hooks and MLflow, once.
 
-    Returns false if there was one of this kind.
+    Returns false if the round already has a concern of this kind.
     """
     if not concern_store.add_concern(connection, round_.id, kind, sentence, now):
         return False
-    stored = round_store.read_round(connection, round_.id)  # as it stands in this transaction
+    stored = round_store.read_round(connection, round_.id)  # with the changes of this transaction
     names = names_of(connection, stored)
     notice = attention_notice(stored, kind=kind, sentence=sentence, at=now, **names)
     notify(connection, stored, notice, now)
@@ -58,7 +58,7 @@ def note(connection: Connection, round_: Round, kind: str, sentence: str, now: d
 def note_disputes(
     connection: Connection, round_: Round, disputed: dict[str, str], now: datetime
 ) -> None:
-    """Keep the concerns about a round's disputed items as they are now; each is notified once."""
+    """Update the concerns about a round's disputed items; each is notified once."""
     noted = concern_store.read_concerns(connection, round_.id)
     for kind in noted:
         if kind.startswith(DISPUTED) and kind.removeprefix(DISPUTED) not in disputed:
@@ -69,7 +69,7 @@ def note_disputes(
 
 
 def note_missing(connection: Connection, round_: Round, tally: Tally, now: datetime) -> None:
-    """Keep the concerns that answers of a round are missing as they are now."""
+    """Update the concerns about missing answers of a round."""
     answers, counts = tally.answers, tally.counts
     if counts.labeled[~counts.is_flagged].any():
         concern_store.drop_concern(connection, round_.id, concern_store.UNLABELED)
@@ -88,7 +88,7 @@ def note_stale_count(connection: Connection, round_: Round, sentence: str, now: 
 def note_correction(
     connection: Connection, due: Member, stored: Tally | None, now: datetime
 ) -> None:
-    """Note about the newest closed round, which `status` shows, that many labels were turned."""
+    """Note that many labels changed, with the newest closed round, which `status` shows."""
     if stored is None:
         return
     turned, lost = due.tally.turned_since(stored), due.tally.lost_since(stored)
@@ -103,9 +103,9 @@ def note_correction(
 def note_provisional(
     connection: Connection, round_: Round, row: ProvisionalRow | None, now: datetime
 ) -> None:
-    """Keep the concern that provisional numbers of a round are beyond a limit as they are now.
+    """Update the concern that a round's provisional estimate is beyond a limit.
 
-    Only the first of the open rounds that overlap is notified, and no limit with an open alert.
+    Only the first of overlapping open rounds is notified. Limits with an open alert are ignored.
     """
     firing = alert_store.find_alerts(connection, monitor=round_.monitor, state=AlertState.FIRING)
     alerting = {(alert.metric, alert.side) for alert in firing}
@@ -126,14 +126,14 @@ def note_provisional(
 
 
 def is_much(turned: int, of_labels: int) -> bool:
-    """Whether enough labels were turned for people to be notified."""
+    """Whether enough labels changed to notify people."""
     return turned >= max(LEAST_TURNED, SHARE_TURNED * of_labels)
 
 
 def _tag_model(
     connection: Connection, round_: Round, names: dict[str, str], sentence: str, now: datetime
 ) -> None:
-    """Take the tag ok from the model's page; one with an open alert stays under alert."""
+    """Tag the model's page with attention instead of ok, unless an alert is open."""
     firing = alert_store.find_alerts(connection, monitor=round_.monitor, state=AlertState.FIRING)
     is_newest = attention_store.newest_drawn(connection, round_.monitor_id, now) == round_.id
     if round_.settings.model is None or firing or not is_newest:

@@ -78,7 +78,7 @@ def _notices(
     evidence: BatchEvidence,
     now: datetime,
 ) -> list[NewEffect]:
-    """Notify people of alert moves, and the log of what was unusual about a round that closes."""
+    """Make the notices of alert moves, and log notices of what is unusual about a closing round."""
     effects: list[NewEffect] = []
     for move in evidence.moves:
         if move.event is None:
@@ -111,11 +111,11 @@ def enqueue_early(
     labels: tuple[int, int, int],
     now: datetime,
 ) -> None:
-    """Write the effects of alerts that a round fired while it is open, after some of its labels.
+    """Write the effects of alerts that an open round fired.
 
-    ``labels`` are counted, planned, and too new to count as evidence.
+    ``labels`` are the numbers of answers counted, planned, and too new to count as evidence.
 
-    MLflow has no run of it yet: there the monitor stands under alert by the newest estimate.
+    MLflow has no run of the round yet, so the newest closed round is sent again, under alert.
     """
     names = names_of(connection, round_)
     for alert in fired:
@@ -151,7 +151,7 @@ def _resent(
     now: datetime,
     later: Sequence[AlertRow] = (),
 ) -> list[NewEffect]:
-    """Let effects bring another report than the stored one, once more; with ``later`` alerts."""
+    """Repeat effects with a changed report instead of the stored one; adds ``later`` alerts."""
     if later:
         rows = [*report.alerts, *later]
         report = report.model_copy(update={"alerts": rows, "status": Status.ALERT})
@@ -165,7 +165,7 @@ def _resent(
 def with_concerns(
     connection: Connection, round_: Round, payload: Mapping[str, Any]
 ) -> RoundReport | None:
-    """Add to a stored report the concerns noted since it was written; an empty one gives None."""
+    """Add the concerns noted since a report was stored; returns None for an empty report."""
     if not payload:
         return None
     report = RoundReport.model_validate(payload)
@@ -192,19 +192,19 @@ def enqueue_abandoned(connection: Connection, round_: Round, reason: str, now: d
 
 
 def names_of(connection: Connection, round_: Round) -> dict[str, str]:
-    """Give the names that a round has outside: the ``store_id`` and its ``round_key``."""
+    """Return the external names of a round: ``store_id`` and ``round_key``."""
     store = store_id(connection)
     return {"store_id": store, "round_key": _key(connection, round_, store)}
 
 
 def _key(connection: Connection, round_: Round, store: str) -> str:
-    """Name a round as MLflow knows it; one that is done again has one run."""
+    """Return the key of a round's MLflow run; a round that is done again keeps its run."""
     stored = None if round_.first_version == 1 else report_store.first_key(connection, round_.id)
     return stored or round_key(store, round_)
 
 
 def _makes_stale(connection: Connection, round_: Round, now: datetime) -> bool:
-    """Whether the model has no newer estimate; one with an open alert stays under alert."""
+    """Whether the model has no newer estimate and no open alert."""
     if alert_store.find_alerts(connection, monitor=round_.monitor, state=AlertState.FIRING):
         return False
     newest = round_store.newest_closed(connection, round_.monitor, now)
@@ -214,7 +214,7 @@ def _makes_stale(connection: Connection, round_: Round, now: datetime) -> bool:
 def enqueue_ended(
     connection: Connection, alert: StoredAlert, why: str, now: datetime, *, by_hand: bool = True
 ) -> None:
-    """Write the notices of an alert that no round ended, for those notified when it fired."""
+    """Write the notices of an alert that ended without a round, to those notified when it fired."""
     round_ = round_store.read_round(connection, alert.fired_round_id)
     sentence = alerts.ended_sentence(alert, by_hand=by_hand, why=why)
     names = names_of(connection, round_)
@@ -223,7 +223,7 @@ def enqueue_ended(
 
 
 def _for_mlflow(round_: Round, report: RoundReport, *, newest: bool) -> list[NewEffect]:
-    """Give the effects that show a stored report in MLflow."""
+    """Return the effects that show a stored report in MLflow."""
     kinds = [EffectKind.ROUND_RUN]
     if report.state == RoundState.CLOSED:
         kinds.append(EffectKind.FLEET_POINT)
@@ -250,7 +250,7 @@ def _is_of_one_version(report: RoundReport) -> bool:
 
 
 def notify(connection: Connection, round_: Round, notice: Notice, now: datetime) -> None:
-    """Write a notice for the log and for the hooks; a backfill does not wake people."""
+    """Write a notice for the log and the hooks; a backfill notifies only the log."""
     effect_store.add_effects(connection, _to_all(round_, notice), now)
 
 
@@ -297,18 +297,18 @@ def _to(round_: Round, notice: Notice, sink: str, *, key: str | None = None) -> 
 
 
 def round_key(store_id: str, round_: Round) -> str:
-    """Name a round for the outside; letters that need no quoting anywhere."""
+    """Return the external name of a round, in characters that never need quoting."""
     slot = f"{round_.slot:%Y-%m-%dT%H:%M:%SZ}"
     return f"{store_id}/{round_.monitor}/{round_.history_id or 0}/{slot}"
 
 
 def notice_id(event: str, subject: str) -> str:
-    """Give the id of what happened to an alert, a round or a sink; always the same one."""
+    """Return the id of an event of an alert, a round or a sink; equal events have equal ids."""
     return f"msg_{uuid.uuid5(uuid.NAMESPACE_URL, f'{event}/{subject}').hex}"
 
 
 def repeated(round_: Round) -> str:
-    """Distinguish a round that is done again from what it was before; nothing the first time."""
+    """Return a suffix for ids of a round that is done again; empty the first time."""
     return "" if round_.first_version == 1 else f"/v{round_.first_version}"
 
 
@@ -321,7 +321,7 @@ def alert_notice(
     at: datetime,
     why: str | None = None,
 ) -> Notice:
-    """Notify people of an alert that fired, resolved or was revised."""
+    """Make the notice of an alert that fired, resolved or was revised."""
     rows = [report.shown(alert.metric, basis) for basis in ("pooled", "round")]
     with_point = [each for each in rows if each is not None and each.point is not None]
     row = next(iter(with_point), rows[0] or rows[1])
@@ -348,7 +348,7 @@ def _window(round_: Round) -> dict[str, datetime]:
 
 
 def forgotten_notice(alert: AlertRow, round_: Round, *, store_id: str, at: datetime) -> Notice:
-    """Notify people of an alert that was open when the store was restored to a time before it."""
+    """Make the notice that an open alert is unknown to the restored store."""
     sentence = alerts.forgotten_sentence(alert, monitor=round_.monitor)
     key = round_key(store_id, round_)
     notice = _alert_notice(
@@ -372,7 +372,7 @@ def _alert_notice(event: str, alert: StoredAlert | AlertRow, round_: Round, **mo
 
 
 def notice_of(event: str, subject: str, round_: Round, **more: Any) -> Notice:
-    """Notify people of an event of an alert, a round or a sink, seen in a round."""
+    """Make the notice of an event of an alert, a round or a sink, seen in a round."""
     return Notice(
         id=notice_id(event, subject),
         event=event,
@@ -385,7 +385,7 @@ def notice_of(event: str, subject: str, round_: Round, **more: Any) -> Notice:
 
 
 def unusual_notice(row: NoticeRow, report: RoundReport, round_: Round) -> Notice:
-    """Write something unusual about a round to the log."""
+    """Make the log notice of something unusual about a round."""
     return notice_of(
         f"notice.{row.kind}",
         f"{report.round_key}/{row.subject}{repeated(round_)}",
@@ -397,7 +397,7 @@ def unusual_notice(row: NoticeRow, report: RoundReport, round_: Round) -> Notice
 
 
 def abandoned_notice(round_: Round, *, reason: str, at: datetime, **names: str) -> Notice:
-    """Notify people of a round that ended without an estimate."""
+    """Make the notice of a round that ended without an estimate."""
     return notice_of(
         "round.abandoned",
         names["round_key"] + repeated(round_),
@@ -413,7 +413,7 @@ def abandoned_notice(round_: Round, *, reason: str, at: datetime, **names: str) 
 def attention_notice(
     round_: Round, *, kind: str, sentence: str, at: datetime, **names: str
 ) -> Notice:
-    """Notify people of something about a round that needs a look; the round goes on."""
+    """Make the notice of a concern about a round."""
     return notice_of(
         "round.attention",
         f"{names['round_key']}/{kind}{repeated(round_)}",
@@ -426,7 +426,7 @@ def attention_notice(
 
 
 def _after_abandoned(round_: Round) -> str:
-    """Describe what helps: of a round that was drawn already, only labels were missing."""
+    """Describe what to do; a round that was drawn already lacked only labels."""
     if round_.state is not RoundState.LABELING:
         return rounds.undrawn_to_do(round_.monitor, round_.slot)
     kinds = {part.get("kind") for part in parts_of(round_.settings.labeling)}

@@ -1,4 +1,4 @@
-"""The report of a round: all that MLflow and the pages show of it."""
+"""The report of a round: everything that MLflow and the pages show about it."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def closed_report(
         timeline=report_context.points(round_),
         notices=[*estimate.notices, *parts.notices],
         answers=_answers_row(round_, batch.labels[round_.id].first_answers(), tally),
-        # Measured without a judge, with which few labels decide more of an estimate.
+        # Measured without a judge: with one, few labels decide more of an estimate.
         pooled_coverage=None if tally.is_judged else round_.settings.pooling.measured_coverage(),
         **NO_PARTS | parts.rows,
         restated=list(report_context.restated.get(round_.id, ())),
@@ -156,7 +156,7 @@ def bare_report(
     ended: bool,
     **names: str,
 ) -> RoundReport:
-    """Report a round that needs a look, or that ``ended`` without an estimate."""
+    """Report a round that needs attention, or that ``ended`` without an estimate."""
     outcome: dict[str, Any] = {
         "status": Status.ATTENTION,
         "concerns": [reason],
@@ -175,7 +175,7 @@ def bare_report(
 
 @cache
 def _release() -> str:
-    """Name the release that computes: its methods are what the numbers come from."""
+    """Return the release whose methods compute the numbers."""
     return f"pr-monitor {metadata.version('mlflow-pr-monitor')}"
 
 
@@ -256,7 +256,7 @@ def _next_round(round_: Round) -> NextRoundRow | None:
 
 
 def _answers_row(round_: Round, times: Sequence[datetime], tally: Tally) -> AnswersRow:
-    """Count the answers of a version, and say when they came; ``times`` are ascending."""
+    """Return the answers of a version and when they came; ``times`` are ascending."""
     came = {
         "half_hours": _share_of(times, 0.5),
         "most_hours": _share_of(times, _MOST),
@@ -276,7 +276,7 @@ def _hours(start: datetime, end: datetime | None) -> float | None:
 
 
 def band_rows(parts: Sequence[StratumTally], sample: Sample) -> list[StratumRow]:
-    """Report the bands of a round; where strata are cells, each is the sum of its cells."""
+    """Report the bands of a round; if strata are score cells, a band is the sum of its cells."""
     bands = bands_of([part.stratum for part in parts], sample)
     members: dict[Stratum, list[StratumTally]] = {}
     for part, band in zip(parts, bands, strict=True):
@@ -298,7 +298,7 @@ def _row(stratum: Stratum, parts: Sequence[StratumTally]) -> StratumRow:
 
 @dataclass(frozen=True, slots=True)
 class ReportContext:
-    """What reports of a batch share, read once for all of its rounds."""
+    """Data that the reports of a batch share, read once for all of its rounds."""
 
     alerts: Sequence[StoredAlert]
     recoveries: Mapping[str, RecoveryRow]
@@ -311,11 +311,11 @@ class ReportContext:
     provisional: Mapping[int, ProvisionalRow]
 
     def points(self, round_: Round) -> list[TimelinePoint]:
-        """Choose the points of the figure that ends with a round."""
+        """Return the points of the figure that ends with a round."""
         return [point for slot, point in self.timeline if slot <= round_.slot][-TIMELINE:]
 
     def shown_alerts(self, round_: Round) -> list[StoredAlert]:
-        """Choose the open alerts that a round or an earlier one fired, and all that it fired."""
+        """Return the alerts that a round fired, and open ones that an earlier round fired."""
         return [
             alert
             for alert in self.alerts
@@ -327,7 +327,7 @@ class ReportContext:
 def read_surroundings(
     connection: Connection, batch: HistoryBatch, evidence: BatchEvidence, reason: str, now: datetime
 ) -> ReportContext:
-    """Read them; ``reason`` is why the due round has a new version."""
+    """Read the context of a batch's reports; ``reason`` is why the due round has a new version."""
     rounds = [member.round for member in batch.affected]
     due, *later = ids = [round_.id for round_ in rounds]
     newest = round_store.newest_closed_id(connection, rounds[0].monitor, now)
@@ -355,7 +355,7 @@ def read_surroundings(
 def _concerns(
     connection: Connection, round_: Round, newest: int | None, now: datetime
 ) -> Sequence[str]:
-    """Concerns about a round; those about a newer one too where this has the newest estimate."""
+    """Read a round's concerns; for the newest closed round, concerns about newer ones too."""
     if round_.id == newest:
         return attention_store.newest_concerns(connection, round_, now)
     return list(concern_store.read_concerns(connection, round_.id).values())
@@ -413,7 +413,7 @@ def _restated_row(
 
 
 def read_monitor_timeline(connection: Connection, name: str, now: datetime) -> list[TimelinePoint]:
-    """Read what the figure of a monitor shows, in slot order."""
+    """Read the points of a monitor's figure, in slot order."""
     monitor_id = round_store.find_monitor(connection, name)
     if monitor_id is None:
         return []

@@ -1,1 +1,1 @@
-"""From an open round to its sample: whether the window looks right, the scan, the plan."""
+"""Draw the sample of an open round: check and scan its window, plan, and choose items."""

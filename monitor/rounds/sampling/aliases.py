@@ -40,7 +40,7 @@ def with_alias(context: MonitorContext, settings: RoundSettings) -> RoundSetting
 
 @dataclass(frozen=True, slots=True)
 class WindowAlias:
-    """The alias of a round, what its opening read, and what it named before and after the window.
+    """The alias of a round, its reading at the opening, and the versions around the window.
 
     ``known`` are all versions that rounds of the monitor read.
     """
@@ -59,7 +59,7 @@ class WindowAlias:
     def registered(self, row_version: str | None) -> str | None:
         """Return the URI of the registered version that a round is of; None if it is not known.
 
-        ``row_version``, what the rows say made them, counts where the alias ever named that.
+        ``row_version`` is the version in the rows; it counts if the alias ever named it.
         """
         if row_version is not None and row_version in self.known:
             return self.alias.version(row_version)
@@ -67,13 +67,13 @@ class WindowAlias:
 
     @property
     def version(self) -> str | None:
-        """The version of the round's history; several have a history that no other round shares."""
+        """Version of the round's history; a history of several versions has only this round."""
         if len(self.versions) > 1:
             return f"{' and '.join(self.versions)} in round {self.number}"
         return self.versions[0] if self.versions else None
 
     def concerns(self) -> list[Concern]:
-        """Return what keeps the window from being known to be of one version."""
+        """Return reasons why the window may not be of one known version."""
         name, results = self.alias.alias, []
         if len(self.versions) > 1:
             results.append(Concern(MOVED, windows.alias_moved_sentence(name, *self.named)))
@@ -89,8 +89,9 @@ class WindowAlias:
 def window_alias(context: MonitorContext, round_: Round) -> WindowAlias | None:
     """Return what the alias of a round named for its window; None if it has none.
 
-    The version before the window is that of the last round before it. The version after it is the
-    first that a round of this slot or a later one read, since a backfill reads far too late.
+    The version before the window is the one that the last earlier round read. The version after it
+    is the first that a round of this slot or a later one read, by time of reading, since a backfill
+    reads far too late.
     """
     alias = alias_of(round_.settings.model)
     if alias is None:

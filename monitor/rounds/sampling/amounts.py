@@ -1,4 +1,4 @@
-"""Windows in which single items, or rows of a log that keeps a sample, count for very much."""
+"""Report single items, or rows of a sampled log, that dominate a window."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _MOST_OF_A_ROW = 0.05  # of the predictions of a class
 
 
 def large_item_sentences(frame: Frame, labels: Sequence[int]) -> list[str]:
-    """Report classes in which single items count for so much that they limit labels.
+    """Report classes in which large items limit the number of labels.
 
-    labels: Of each stratum. No item is drawn twice, so none may hold more than a label stands for.
+    labels: Of each stratum. No item is drawn twice, so none may be larger than a label stands for.
     """
     if not frame.is_amount:
         return _large_row_sentences(frame)

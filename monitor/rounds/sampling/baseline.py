@@ -1,4 +1,4 @@
-"""What a window is compared with before it is labeled: earlier rounds, or the reference.
+"""Compare a window with earlier rounds, or with the reference, before it is labeled.
 
 A source that loses its worst segment makes every metric better, so counts are watched too.
 """
@@ -40,7 +40,7 @@ ROUNDS = 8  # Earlier rounds that show how much is usually flagged: two months o
 def check_baseline(
     context: MonitorContext, frame: Frame, slot: datetime, settings: RoundSettings
 ) -> Oddities:
-    """Compare a window with what came before it."""
+    """Compare a window with earlier windows."""
     sizes, drawn = _drawn_before(context, slot, settings)
     usual = _usually_flagged(sizes, settings)
     concerns = plausibility.flag_concerns(frame, usual, settings.threshold)
@@ -56,7 +56,7 @@ def check_baseline(
 def majority_sentence(
     context: MonitorContext, frame: Frame, slot: datetime, settings: RoundSettings
 ) -> str | None:
-    """Report that most items are flagged where nothing says that this is usual; else None."""
+    """Report that most items are flagged, if there is no usual rate to compare with; else None."""
     flagged, size = frame.flagged_size, frame.size
     if not size < 2 * flagged < 2 * size:
         return None
@@ -89,7 +89,7 @@ def _drawn_before(
 
 
 def _usual_of_rounds(sizes: Sequence[tuple[int, int, int]]) -> UsualRate:
-    """Return what was flagged in some rounds, by the median one."""
+    """Return the usual flagged rate: the median of some rounds."""
     total = sum(size for _, size, _ in sizes)
     rate = median(flagged / size for flagged, size, _ in sizes)
     return UsualRate(rate * total, total, rounds=len(sizes))
@@ -106,7 +106,7 @@ def _usual_of_reference(settings: RoundSettings) -> UsualRate | None:
 def _late(
     context: MonitorContext, drawn: Sequence[DrawnWindow], settings: RoundSettings
 ) -> tuple[list[Concern], tuple[str, ...]]:
-    """Count the window of the round before once more: rows that are new came after its draw."""
+    """Count the window of the last round again: additional rows came after its draw."""
     if not drawn:
         return [], ()
     last = drawn[0]
@@ -122,8 +122,8 @@ def _late(
 
 
 LOST = "lost_traffic"
-LEVEL = 0.005  # Share of ordinary windows of which fewer rows are reported
-SEGMENT_LEVEL = 0.002  # The same of all segments that are watched, together (Bonferroni)
+LEVEL = 0.005  # Share of ordinary windows that are reported
+SEGMENT_LEVEL = 0.002  # The same for all segments together (Bonferroni)
 WINDOWS = 12  # Windows like this one that are compared: of a daily schedule, of the same weekday
 _FAR = 600  # rounds: of hourly ones, each hour of the week thrice
 _NEARLY_A_WEEK = timedelta(days=6)
@@ -138,7 +138,7 @@ def lost_traffic(
     settings: RoundSettings,
     drawn: Sequence[DrawnWindow],
 ) -> list[Concern]:
-    """Compare the rows of a window, and of each of its segments, with windows like it."""
+    """Compare the rows of a window, and of each of its segments, with similar windows."""
     now: dict[_Count, float] = {None: frame.rows, **_segments(frame)}
     similar = _similar(frame.window, slot, settings.schedule, drawn)
     before = _counts_before(context, frame.window, similar, now, _share(frame, settings))
@@ -155,7 +155,7 @@ def lost_traffic(
 def reported(
     now: Mapping[_Count, float], before: Sequence[Mapping[_Count, float]]
 ) -> dict[_Count, float]:
-    """Give what is to be expected of counts that earlier ones, oldest first, show to be too low."""
+    """Return the expected values of counts that are too low; ``before`` is oldest first."""
     from monitor.stats.drift.volume import expected_count  # noqa: PLC0415  scipy takes half a second
 
     last, watched = before[-WINDOWS:], {}
@@ -185,10 +185,10 @@ def _counts_before(
     now: Mapping[_Count, float],
     share: float,
 ) -> list[dict[_Count, float]]:
-    """Read the counts of windows like this one, oldest first, as if they were as long.
+    """Read the counts of similar windows, oldest first, scaled to the length of this one.
 
-    ``share`` is how many rows a prediction has in this one.
-    Only segment columns count that all of these windows and this one have.
+    ``share`` is the number of rows per prediction in this one. Segment columns count only if all of
+    these windows and this one have them.
     """
     with context.database.read() as connection:
         segments = segment_totals(connection, [each.round_id for each in similar])
@@ -209,7 +209,7 @@ def _counts_before(
 def _similar(
     window: Window, slot: datetime, schedule: Schedule, drawn: Sequence[DrawnWindow]
 ) -> list[DrawnWindow]:
-    """Choose the newest windows of like length; shorter than a week, of the same hour of it."""
+    """Return the newest windows of similar length; below a week, of the same hour of the week."""
     zone = ZoneInfo(schedule.time_zone)
 
     def weekday_time(at: datetime) -> str:
@@ -225,14 +225,14 @@ def _of_like_length(window: Window, drawn: Sequence[DrawnWindow]) -> list[DrawnW
 
 OLD_ROWS = "old_rows"
 ENOUGH, AT_MOST = 3, 8
-"""Windows that show what is usual: fewer are too few, older ones are of other times."""
+"""Fewest and most windows to compare with."""
 
 LEAST = 30
-"""Rows from which on half as many is no chance: under 15 of 30 come once in 1,000 windows."""
+"""Usual rows of which half is no chance: under 15 of 30 come once in 1,000 windows."""
 
 
 def doubts(context: MonitorContext, round_: Round, frame: Frame) -> tuple[Concern, ...]:
-    """Find what makes a window look as if not all of it were there yet."""
+    """Find signs that a window is not complete yet."""
     with context.database.read() as connection:
         drawn = drawn_windows(
             connection,
@@ -252,7 +252,7 @@ def doubts(context: MonitorContext, round_: Round, frame: Frame) -> tuple[Concer
 
 
 def _usual(round_: Round, earlier: Sequence[DrawnWindow]) -> list[DrawnWindow]:
-    """Choose the newest windows of like length, of the same hour of the week, else of the day."""
+    """Return the newest windows of similar length, of the same hour of the week, else of day."""
     like = _of_like_length(round_.window, earlier)
     if len(like) < ENOUGH:
         return []
@@ -278,11 +278,11 @@ def _few_rows(round_: Round, frame: Frame, earlier: Sequence[DrawnWindow]) -> st
 def _old_rows(
     context: MonitorContext, round_: Round, frame: Frame, earlier: Sequence[DrawnWindow]
 ) -> str | None:
-    """Compare the time from the newest row to the window's end with what it was before."""
+    """Compare the gap between the newest row and the window's end with earlier gaps."""
     if frame.newest is None:
         return None
     length, gap = _length(round_.window), round_.window.end - frame.newest
-    # Short, or ten times what lies between two rows on the average: not worth more scans.
+    # Not worth more scans if short, or at most ten times the average gap between rows.
     if gap <= max(length / 50, 10 * length / frame.rows):
         return None
     usual = [_gap(context, window.window, round_.seed) for window in earlier]
@@ -293,7 +293,7 @@ def _old_rows(
 
 
 def _gap(context: MonitorContext, window: Window, seed: str) -> timedelta | None:
-    """Read a window that was drawn before; one that is refused now is no comparison."""
+    """Return the gap of an earlier window; None if the window is refused now."""
     try:
         with outside("scan"):
             frame = context.source.scan(window, BandEdges().strata(), 1, seed)
@@ -303,7 +303,7 @@ def _gap(context: MonitorContext, window: Window, seed: str) -> timedelta | None
 
 
 def _share(frame: Frame, settings: RoundSettings) -> float:
-    """Return how many rows a prediction has: a log that keeps a sample may keep another share."""
+    """Return the rows per prediction, which vary if a log keeps a sample."""
     return 1.0 if settings.log_sampling is None or not frame.size else frame.rows / frame.size
 
 

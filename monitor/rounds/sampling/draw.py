@@ -39,15 +39,15 @@ if TYPE_CHECKING:
 
 
 def draw(context: MonitorContext, round_: Round, claim: Claim) -> None:
-    """Scan the window by the settings that the round was opened with, plan, and write the sample.
+    """Scan the window with the settings that the round was opened with, plan, and write the sample.
 
-    Where the window cannot be used by these, and can be by the config of today, the round takes
-    the settings of today, with a concern: a wrong path or name can be corrected.
+    If the window is unusable or looks wrong with these, and is better with today's config, the
+    round takes today's settings, with a concern: a wrong path or name can be corrected.
 
-    After its grace a window that cannot be used abandons the round; one that looks incomplete is
-    drawn as it is, with a concern.
+    After its grace period a round with an unusable window is abandoned. A window that looks
+    incomplete is drawn as it is, with a concern.
 
-    Raises `SourceRefused` if the round waits for its predictions, with what is wrong with them.
+    Raises `SourceRefused` with the fault if the round waits for its predictions.
     """
     now = context.clock()
     first_scan = round_.first_look_at or now
@@ -71,7 +71,7 @@ def draw(context: MonitorContext, round_: Round, claim: Claim) -> None:
 
 
 def _stops_a_backfill(round_: Round, seen: WindowCheck) -> bool:
-    """Whether a backfill is refused at its first look: its config may be wrong for all windows."""
+    """Whether a backfill is refused at its first scan: its config may be wrong for all windows."""
     is_first = round_.settings.origin == "backfill" and round_.first_look_at is None
     return is_first and seen.scan is None
 
@@ -155,13 +155,13 @@ def _write_sample(
             first_look_at=first_scan,
             deadline=_deadline(context, round_, now),
         )
-        # Of one kind the first is noted: a window with few rows is the plainest lost traffic.
+        # Only the first of each kind is noted.
         for concern in (*concerns, *sample.concerns):
             note(connection, round_, concern.kind, concern.sentence, now)
 
 
 def _changed_settings(trial: DrawTrial, settings: RoundSettings) -> dict[str, Any]:
-    """Return the settings that the draw changed, by what the round keeps; nothing if none did."""
+    """Return the settings to store with the round if the draw changed them; else empty."""
     return {"settings": settings.model_dump(mode="json")} if trial.is_of_today else {}
 
 
@@ -187,9 +187,9 @@ def _history_of(
 
 
 def _deadline(context: MonitorContext, round_: Round, now: datetime) -> datetime:
-    """Deadline of a round drawn now: people get their whole time, columns have it since the slot.
+    """Return the deadline of a round drawn now: for people from now on, for columns from the slot.
 
-    A backfill waits for columns too: what is there early is no random part of all.
+    A backfill waits for columns too: early labels are no random part of all.
     """
     settings = round_.settings
     if context.asks_people(settings):

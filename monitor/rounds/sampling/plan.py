@@ -69,7 +69,7 @@ _BITS = 52  # of a float's fraction
 
 
 def uniform_of(settings: RoundSettings, seed: str) -> float | None:
-    """Make the one uniform by which a plan over cells becomes whole; None with bands."""
+    """Return the uniform number by which a plan over cells is rounded; None with bands."""
     if settings.sample.cells is None:
         return None
     digest = hashlib.sha256(f"{seed}/cells/1".encode()).digest()

@@ -1,6 +1,6 @@
-"""What is implausible about a counted window, for `check` and for the draw.
+"""Plausibility checks of a counted window, for `check` and for the draw.
 
-What may be the classifier's own fault, or a challenger's or judge's, is only reported.
+Problems that the classifier, a challenger or a judge may cause are only reported.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from monitor.presentation.parts import judge as judge_texts
 from monitor.presentation.windows import broken_pictures_sentence
 
 FACTOR = 5
-"""A flagged rate is odd if it is more than this many times off: classifiers drift by less."""
+"""Least factor by which an implausible flagged rate is off: classifiers drift by less."""
 
-LEVEL = 0.999  # Probability that chance alone makes no rate of this size odd
+LEVEL = 0.999  # Probability that a rate this far off is not by chance
 
 RELEASE_LEVEL = 1e-6
-"""Releases as odd as that are not by chance: the mark or the probability is another."""
+"""p-value below which releases are not by chance: the mark or the probability is wrong."""
 
 FEWEST_RELEASED = 30
-"""Items let through from which on the interval of precision is useful: within 18 points or so."""
+"""Fewest items let through for a useful interval of precision: within about 18 points."""
 
 _MOST_WITHOUT_GROUP = 0.05  # of the items
 
@@ -43,7 +43,7 @@ FLAGGED, THRESHOLD, SCORES, LATE = "flagged", "threshold", "scores", "late_rows"
 
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """Something that needs a look; ``is_setting`` if no classifier could cause it."""
+    """A problem that needs attention; ``is_setting`` if no classifier could cause it."""
 
     kind: str
     sentence: str
@@ -81,7 +81,7 @@ def flag_concerns(frame: Frame, usual: UsualRate | None, threshold: float | None
 
 
 def _outside(frame: Frame, usual: UsualRate | None, threshold: float) -> Concern:
-    """State that the threshold lies outside of the scores, as those that were read have it."""
+    """Report that the threshold lies outside the scores that were read."""
     scores = _scores(frame)
     low, high = min(scores, default=math.nan), max(scores, default=math.nan)
     sentence = windows.threshold_sentence(
@@ -95,9 +95,9 @@ def _scores(frame: Frame) -> list[float]:
 
 
 def _is_another_scale(threshold: float, low: float, high: float) -> bool:
-    """Whether a threshold lies further from the scores than they lie apart.
+    """Whether a threshold is further from the scores than their range is wide.
 
-    Never if all are in [0, 1], as of a classifier that sees nothing at all.
+    Never if all are in [0, 1]: a classifier that detects nothing may have such scores.
     """
     if all(0 <= each <= 1 for each in (threshold, low, high)):
         return False
@@ -125,7 +125,7 @@ def release_concerns(frame: Frame) -> list[Concern]:
     released = sum(each.released for each in releases)
     size, expected = frame.flagged_size, sum(each.expected for each in releases)
     concerns = []
-    # Where probabilities differ, the tails are lighter than the Binomial's (Hoeffding 1956).
+    # If probabilities differ, the tails are lighter than the Binomial's (Hoeffding 1956).
     test = stats.binomtest(min(released, size), size, min(expected / size, 1.0))
     if test.pvalue < RELEASE_LEVEL:
         sentence = windows.released_sentence(released, size, expected)
@@ -162,14 +162,14 @@ _JUDGE_POSITIVES, _JUDGE_VALUES = "judge_positives", "judge_values"
 
 
 class Oddities(NamedTuple):
-    """What is implausible about a window, and what is merely worth a note."""
+    """Concerns about a window, and findings that are only worth a note."""
 
     concerns: tuple[Concern, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 def verdict_sizes(frame: Frame) -> Counter[Verdict | None]:
-    """Count the items of each verdict; all under None where no judge cuts the strata."""
+    """Count the items of each verdict; all under None if no judge cuts the strata."""
     sizes = Counter[Verdict | None]()
     for part in frame.strata:
         sizes[part.stratum.verdict] += part.size
@@ -177,7 +177,7 @@ def verdict_sizes(frame: Frame) -> Counter[Verdict | None]:
 
 
 def check_judge(frame: Frame, settings: RoundSettings) -> Oddities:
-    """Check a window's verdicts: where they lack, labels are spent as without a judge."""
+    """Check a window's verdicts; if they are missing, labels are spent as without a judge."""
     if settings.judge is None or not frame.size:
         return Oddities()
     if frame.judge_fault is not None:
@@ -201,7 +201,7 @@ def check_judge(frame: Frame, settings: RoundSettings) -> Oddities:
 
 
 def _value_concerns(frame: Frame, settings: RoundSettings) -> tuple[Concern, ...]:
-    """Return which values of a judge's column are probably not read as they are meant."""
+    """Return concerns about values of a judge's column that are probably misread."""
     judge = settings.judge
     assert judge is not None  # noqa: S101  looked at by the caller
     least = settings.bad_rows_max * sum(part.size for part in frame.strata)
@@ -260,7 +260,7 @@ def _leaves_scale(frame: Frame, decided: Decisions) -> bool:
 
 
 def broken_pictures(shown: Collection[Shown], settings: RoundSettings) -> tuple[str, ...]:
-    """Return how many of these items have a picture that cannot be shown; nothing if none has."""
+    """Report items whose picture cannot be shown; raises `SourceRefused` if they are too many."""
     problems = [problem for one in shown if (problem := problem_of(one)) is not None]
     if not problems:
         return ()

@@ -1,4 +1,4 @@
-"""The rates by which a round is planned: of earlier rounds, else of a reference, else of scores."""
+"""Rates to plan a round with: from earlier rounds, else a reference, else scores."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def cells_of(frame: Frame) -> NDArray[np.int64] | None:
-    """Return the score cell of each stratum, where verdicts cut score cells; else None."""
+    """Return the score cell of each stratum if verdicts cut score cells; else None."""
     strata = [part.stratum for part in frame.strata]
     is_judged = any(stratum.verdict is not None for stratum in strata)
     return score_cells(strata) if is_judged else None
@@ -39,7 +39,7 @@ def cells_of(frame: Frame) -> NDArray[np.int64] | None:
 def prior_rates_of(
     frame: Frame, prior_rates: PriorRates | None, settings: RoundSettings
 ) -> PriorRates:
-    """Choose the best that is known of the strata: see `plan_labels`."""
+    """Return the best known rates of the strata; see `plan_labels`."""
     is_flagged = [part.stratum.flagged for part in frame.strata]
     if prior_rates is not None:
         return prior_rates
@@ -84,7 +84,7 @@ def rates_before(
 ) -> PriorRates | None:
     """Pool the reference and the earlier rounds by band, or smooth them along the cells.
 
-    A first round uses the last history of the monitor.
+    With cells, a first round uses the last history of the monitor.
     """
     earlier, strata = scan.earlier(context, round_), scan.edges.strata()
     sizes = [part.size for part in scan.frame.strata]
@@ -98,9 +98,9 @@ def rates_before(
 def _rates_of_last_history(
     context: MonitorContext, round_: Round, strata: Sequence[Stratum], sizes: Sequence[int]
 ) -> PriorRates | None:
-    """Smooth the labels of the monitor's last history, such as of the last model version.
+    """Smooth the labels of the monitor's last history, such as the last model version's.
 
-    Cells correspond by the ranks of their items. No estimate rests on these rates.
+    Cells are matched by the ranks of their items. No estimate uses these rates.
     """
     with context.database.read() as connection:
         last = frame_store.last_history(connection, round_.monitor_id, before=round_.slot)
@@ -135,7 +135,7 @@ def rates_of_cells(
 ) -> PriorRates | None:
     """Smooth the rates of cells along the score; None without a label.
 
-    ``sizes`` are of the window; of ``earlier`` rounds the newest weighs most.
+    ``sizes`` are the window's; the newest of the ``earlier`` rounds weighs most.
     """
     launch = before_launch(strata, reference)
     existing = [*([] if launch is None else [launch]), *(each.counts for each in earlier)]

@@ -35,7 +35,7 @@ References: TypeAlias = Mapping[str, tuple[int, int]]
 
 
 def reference_of(context: MonitorContext, round_: Round, scan: WindowScan) -> References | None:
-    """Positive and labeled per stratum from before the history, where that is known."""
+    """Return positive and labeled per stratum from before the history; None if unknown."""
     if scan.known is not None:
         return scan.known.reference
     if scan.edges.judged:
@@ -106,9 +106,9 @@ def _pooled_reference(
 ) -> dict[str, tuple[int, int]]:
     """Make the reference of a new history from rounds drawn by other bands.
 
-    Per class the items since its last change are pooled; without a change ``before`` is added,
-    what was known before launch. ``cells`` has the new window's items in each new stratum where
-    these are score cells.
+    Pools the items of each class since its last change; without a change, adds ``before``, the
+    labels from before launch. ``cells`` has the new window's items in each new stratum if these are
+    score cells.
     """
     read = [
         (read_labels(connection, round_), round_.settings.sample.cells is not None)
@@ -133,7 +133,7 @@ def _class_reference(
     settings: RunLength,
     cells: Mapping[str, int] | None,
 ) -> dict[str, tuple[int, int]]:
-    """Count one class, by the rounds that labeled it: positive and labeled per new stratum."""
+    """Count positive and labeled of one class per new stratum, from rounds that labeled it."""
     names = _names(edges, is_flagged)
     old = None if before is None else [before.get(name, (0, 0)) for name in names]
     rounds = [_pooled([items], edges, is_flagged) for items in drawn_items]
@@ -146,9 +146,9 @@ def _class_reference(
         steps = [_one_rate(size, each) for each in steps]
         launch = None if launch is None else _one_rate(size, launch)
     pooled = pooling_steps(steps, reference=launch, settings=settings)
-    # The round, from 1, since which nothing changed; 0 where nothing did since launch.
+    # The round, from 1, since which nothing changed; 0 if nothing did since launch.
     start = pooled[-1].most_likely_start() if pooled else 0
-    # Start 0 is before launch: only then does what was known there still hold.
+    # Start 0 is before launch: only then are the labels from before launch still valid.
     retained = old if old is not None and start == 0 else [(0, 0)] * len(names)
     positive, labeled = _pooled(drawn_items[max(start, 1) - 1 :], edges, is_flagged).whole()
     return {
@@ -158,14 +158,14 @@ def _class_reference(
 
 
 def _one_rate(size: Sequence[int], counts: ClassCounts) -> ClassCounts:
-    """Make of the cells of a class one stratum."""
+    """Merge the cells of a class into one stratum."""
     positive, labeled = counts
     result = cell_counts(size, labeled, positive)
     return result.positive, result.labeled
 
 
 def _drawn(labels: RoundLabels, is_flagged: bool, *, cells: bool) -> DrawnItems | None:
-    """Labeled items of a class; None if a stratum, not a score cell, lacks a label."""
+    """Return the labeled items of a class; None if a stratum (not a score cell) has no label."""
     own = [part for part in labels.strata if part.stratum.flagged == is_flagged]
     sizes = {part.stratum.name: part.size for part in own if part.size}
     items = [item for item in labels.labeled if item.stratum in sizes]
@@ -198,7 +198,7 @@ def _pooled(rounds: Iterable[DrawnItems], edges: BandEdges, is_flagged: bool) ->
 
 
 def _bands(score: NDArray[np.float64], edges: BandEdges, is_flagged: bool) -> NDArray[np.int64]:
-    """Band of each score; past the last stratum where no band takes it."""
+    """Return the band of each score; past the last stratum if no band contains it."""
     inner = edges.flagged if is_flagged else edges.passed
     if not inner and not edges.unscored:
         return np.zeros(len(score), dtype=np.int64)  # one band holds them all, scored or not

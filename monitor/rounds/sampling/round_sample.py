@@ -1,4 +1,4 @@
-"""Which items a round asks about, which of them twice, and which of a column people check."""
+"""Choose the items of a round, which are labeled twice, and which labels people check."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RoundSample:
-    """What a round asks about: labels of each stratum, and its items.
+    """The sample of a round: labels of each stratum, and its items.
 
-    ``counted`` items are labeled where they are. Those that are ``doubled`` a second person labels
-    too. ``checkers`` has who checks the labels of a column, by item. ``reference`` has earlier
-    labels of the strata; ``margins`` are the expected half-widths.
+    ``counted`` is the number of items whose labels are counted whole. A second person labels the
+    ``doubled`` items too. ``checkers`` has the part that checks the labels of a column, by item.
+    ``reference`` has earlier labels of the strata; ``margins`` are the expected half-widths.
     """
 
     sizes: list[int]
@@ -53,7 +53,7 @@ class RoundSample:
     concerns: Sequence[Concern]
 
     def tallies(self, frame: Frame) -> list[StratumTally]:
-        """Give each stratum its items."""
+        """Return the tallies of the strata, without labels."""
         return [
             StratumTally(part.stratum, part.size, size, rows=part.rows)
             for part, size in zip(frame.strata, self.sizes, strict=True)
@@ -122,9 +122,9 @@ def _items_of(frame: Frame, expected: Sequence[int]) -> list[Item]:
 
 
 def _doubled_items(drawn: Sequence[Item], settings: RoundSettings) -> set[str]:
-    """Choose the items that a second person labels too: the first by draw of each stratum.
+    """Choose the items that a second person labels too: the first drawn of each stratum.
 
-    Of score cells the share is cumulative: rounded up in each it would be a larger one.
+    Over score cells the share is cumulative: rounding up in each cell would make it larger.
     """
     cells, parts = settings.sample.cells is not None, parts_of(settings.labeling)
     of_class = class_parts(settings.labeling)
@@ -138,9 +138,9 @@ def _doubled_items(drawn: Sequence[Item], settings: RoundSettings) -> set[str]:
 def _checked_sizes(
     frame: Frame, expected: Sequence[int], settings: RoundSettings
 ) -> list[tuple[int, int]]:
-    """Return how many items of each stratum people check, the first by draw, and who asks them.
+    """Return how many items of each stratum people check, the first drawn, and the part that asks.
 
-    They are in proportion to the labels; of a column that labels both classes, half are of each.
+    They are in proportion to the labels; if a column labels both classes, each has half of them.
     """
     result = [(0, 0)] * len(expected)
     for checks in checks_of(settings.labeling).values():

@@ -12,7 +12,7 @@ MOST_FLAGGED = 0.15
 """Flagged share above which a log of all predictions is rare: classifiers look for what is rare."""
 
 RATIOS = (1, 2, 3, 4, 5, 9, 10, 19, 20, 49, 50, 99, 100)
-"""Passed items to a flagged one by which logs are cut. No log of 100 flagged items hits one by
+"""Usual ratios of passed to flagged items in a cut log. No log of 100 flagged items has one by
 chance."""
 FEWEST = 100
 
@@ -22,7 +22,7 @@ LIBRARY_RATIO = "MLFLOW_TRACE_SAMPLING_RATIO"
 def sampling_questions(
     frame: Frame, settings: RoundSettings, environ: Mapping[str, str]
 ) -> Iterator[str]:
-    """Ask whether the log is a sample, unless ``source.kept_with`` tells."""
+    """Ask whether the log is a sample, unless ``source.kept_with`` is set."""
     if frame.is_amount or "kept_with" in (settings.source or {}):
         return
     if ratio := _library_ratio(environ):
@@ -35,7 +35,7 @@ def sampling_questions(
 
 
 def _library_ratio(environ: Mapping[str, str]) -> float | None:
-    """Read the share that a tracing library keeps; None if it keeps all, or for no number."""
+    """Read the share that a tracing library keeps; None if it keeps all, or is not a number."""
     try:
         ratio = float(environ.get(LIBRARY_RATIO, "1"))
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a window looks like by the settings of its round, and where these fail by today's."""
+"""Check a window with the settings of its round and, if these fail, with today's."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ TODAY = "settings"
 
 @dataclass(frozen=True, slots=True)
 class WindowCheck:
-    """What a look at a window found.
+    """Result of checking a window.
 
-    ``fault`` is why it cannot be sampled, ``public_fault`` the same without a row's own text;
-    a round waits for what ``concerns`` say, but not for ``alias_concerns``.
+    ``fault`` is why it cannot be sampled, ``public_fault`` the same without text from rows. A round
+    waits because of ``concerns``, but not because of ``alias_concerns``.
     """
 
     scan: WindowScan | None
@@ -45,13 +45,13 @@ class WindowCheck:
 
     @property
     def severity(self) -> int:
-        """How much speaks against the settings: 2 if they are unusable, 1 if they look wrong."""
+        """Severity of a problem of the settings: 2 if unusable, 1 if they look wrong, else 0."""
         if self.fault is not None:
             return 2
         return int(any(concern.is_setting for concern in self.concerns))
 
     def combine(self, today: WindowCheck) -> WindowCheck:
-        """Return the check with what is wrong by the settings of today as well."""
+        """Return the check with the fault of today's settings added."""
         if self.fault is None or today.fault in {None, self.fault}:
             return self
         faults = (self.public_fault or self.fault, today.public_fault or today.fault or "")
@@ -63,13 +63,13 @@ class WindowCheck:
 
     @property
     def why(self) -> str | None:
-        """Why the round should rather wait; None if it can be drawn."""
+        """Why the round should wait; None if it can be drawn."""
         return self.fault or "; ".join(concern.sentence for concern in self.concerns) or None
 
 
 @dataclass(frozen=True, slots=True)
 class DrawTrial:
-    """A round as it would be drawn by some settings, and what its window looks like by these."""
+    """A round as it would be drawn with some settings, and the check of its window."""
 
     context: MonitorContext
     round: Round
@@ -79,7 +79,7 @@ class DrawTrial:
 
 
 def best_trial(context: MonitorContext, round_: Round) -> DrawTrial:
-    """Try a round's own settings, and where these fail the current ones."""
+    """Try a round's own settings and, if these fail, today's."""
     today = _of_today(context, round_)
     differences = source_differences(round_.settings, today)
     if differences and round_.settings.source is None:  # opened by an earlier release
@@ -110,7 +110,7 @@ def _trial(context: MonitorContext, round_: Round) -> DrawTrial:
 
 
 def _of_today(context: MonitorContext, round_: Round) -> RoundSettings:
-    """Return what the round would be opened with today, for the same window."""
+    """Return the settings that the round would be opened with today, for the same window."""
     of_slot = ("schedule", "origin", "shown_version", "block")
     of_round = {name: getattr(round_.settings, name) for name in of_slot}
     return context.settings.round.model_copy(update=of_round)
@@ -129,7 +129,7 @@ def _check_window(context: MonitorContext, round_: Round) -> WindowCheck:
             None if error.is_public else windows.held_back_sentence(round_.monitor, round_.number)
         )
         return WindowCheck(None, str(error), public)
-    # Not where the rows say which version made them.
+    # Only if the rows do not name the version.
     alias = scan.alias if scan.frame.model_version is None else None
     unknown = () if alias is None else tuple(alias.concerns())
     return WindowCheck(scan, fault, concerns=concerns, alias_concerns=unknown)
@@ -148,9 +148,9 @@ def _why_empty(context: MonitorContext, round_: Round) -> str:
 
 
 def source_differences(before: RoundSettings, after: RoundSettings) -> tuple[str, ...]:
-    """Name the settings by which two rounds read their predictions differently, in order.
+    """Return the names of source settings that differ between two rounds, sorted.
 
-    A round that an earlier release opened kept only some of them.
+    A round that an earlier release opened has only some of them.
     """
     if before.source is None:
         old, new = _of_source_before(before), _of_source_before(after)
@@ -175,7 +175,7 @@ def _of_source_before(settings: RoundSettings) -> Values:
 
 
 def _flat(name: str, value: object) -> Values:
-    """List the settings of a section and of those below it by their whole names."""
+    """List the settings of a section and of its subsections by their full names."""
     if not isinstance(value, dict):
         return {name: value}
     return {

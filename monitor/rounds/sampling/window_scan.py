@@ -1,4 +1,4 @@
-"""A window as a round may be drawn from it: scanned by the strata of its history."""
+"""Scan the window of a round with the strata of its history."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class WindowScan:
 
     @property
     def version(self) -> str | None:
-        """The model version that the history is of."""
+        """Model version of the history."""
         return version_of(self.frame, self.alias)
 
     @property
@@ -58,7 +58,7 @@ class WindowScan:
 
 
 def version_of(frame: Frame, alias: WindowAlias | None) -> str | None:
-    """Choose the model version of a window: what its rows say, else what the alias named."""
+    """Return the model version of a window: from its rows, else from the alias."""
     if frame.model_version is not None or alias is None:
         return frame.model_version
     return alias.version
@@ -108,7 +108,7 @@ def scan_window(context: MonitorContext, round_: Round) -> WindowScan:
 def first_scan(
     connection: Connection, monitor_id: int | None, settings: RoundSettings
 ) -> tuple[tuple[Stratum, ...], int]:
-    """Foresee the strata and candidates of a look's first scan."""
+    """Predict the strata and most candidates of the first scan of a window."""
     newest = None if monitor_id is None else _newest_history(connection, monitor_id, settings)
     at_most = settings.sample.budget
     if newest is None:
@@ -130,7 +130,7 @@ def _scan(context: MonitorContext, round_: Round, edges: BandEdges, at_most: int
 
 
 def _lacks_a_band(frame: Frame, edges: BandEdges, settings: RoundSettings) -> bool:
-    """Whether items without a score, which a threshold makes bad rows, have no band."""
+    """Whether items without a score have no band; with a threshold they are bad rows anyway."""
     return settings.threshold is None and not edges.unscored and BadRow.NO_SCORE in frame.bad_rows
 
 
