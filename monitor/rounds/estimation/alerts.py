@@ -1,8 +1,8 @@
 """Evidence of a batch or an open round, and the alerts that it opens, ends or revises.
 
-Estimates leave items out on which people contradict each other, so a person who contradicts all bad
-news makes it look good. A round in which a limit is kept or not, depending on how such items are
-counted, ends no alert.
+Estimates omit items with contradicting answers, so a person who contradicts all bad labels would
+improve them. So a round ends no alert if its limit is kept or missed depending on how such items
+are counted.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ def freeze_evidence(
     alerts: Sequence[StoredAlert],
     now: datetime,
 ) -> tuple[Readings, list[AlertMove]]:
-    """Read the evidence of a closing round, which may fire what did not fire while it was open.
+    """Read the evidence of a closing round, which may fire alerts that did not fire before.
 
-    An alert that it fired while it was open is revised if its evidence would not fire any more.
-    Where its limit has changed, it goes on if the round misses the new one as well.
+    An alert that the round fired while it was open is revised if its evidence no longer fires it.
+    If its limit has changed, it goes on if the round misses the new limit as well.
     """
     own = {(a.metric, a.side): a for a in alerts if a.fired_round_id == due.id}
-    # Those that another round has closed under were open before this closing, as older ones are.
+    # If another round closed after they fired, they count as open before this closing.
     overtaken = alert_store.followed_by_closings(connection, [a.id for a in own.values()])
     reread = [own.get((each.limit.metric, each.limit.side)) for each in estimate.readings]
     open_now = _firing(alerts)
@@ -141,7 +141,7 @@ def _would_fire(connection: Connection, due: Round, side: Side, reading: LimitRe
 def fire_early(
     connection: Connection, due: Round, evidence: Sequence[LimitEvidence], now: datetime
 ) -> list[StoredAlert]:
-    """Open the alerts that an open round fires however its missing answers turn out."""
+    """Fire the alerts of an open round that do not depend on its missing answers."""
     alerts = alert_store.find_alerts(connection, monitor=due.monitor)
     taken = {
         (alert.metric, alert.side)
@@ -162,7 +162,7 @@ def _next_reading(
     last: LimitReading | None, match: LimitEvidence, due: Round, alert: StoredAlert | None
 ) -> LimitReading:
     limits = due.settings.limits
-    # A round of the time after an alert fired may speak of a recovery.
+    # Only a round later than the one that fired is evidence of a recovery.
     is_after = alert is not None and due.slot > alert.fired_slot
     return next_reading(
         last,
@@ -222,7 +222,7 @@ def correct_evidence(
 
 
 def read_stored_readings(connection: Connection, members: Sequence[Member]) -> dict[int, Readings]:
-    """Read the evidence of the versions before these, which leave it as it is."""
+    """Read the evidence of the versions before these, which keep it unchanged."""
     versions = {member.round.id: member.round.version for member in members}
     stored = evidence_store.readings_at(connection, versions) if versions else {}
     return {
@@ -236,7 +236,7 @@ def read_stored_readings(connection: Connection, members: Sequence[Member]) -> d
 
 @dataclass(frozen=True, slots=True)
 class _Chains:
-    """Log e of the rounds of chains by their order, each round by its newest labels."""
+    """Log e of the rounds of each chain, by their order, with the newest labels."""
 
     steps: Mapping[_Chain, Mapping[int, ChainStep]]
     _gathered: dict[_Chain, dict[int, Evidence]] = field(default_factory=dict)
@@ -267,7 +267,7 @@ class _Chains:
         return cls(steps)
 
     def rechained(self, readings: Readings) -> Readings:
-        """Give readings the evidence of their chains as the labels are now."""
+        """Return readings with the evidence of their chains by the current labels."""
         return {
             side: reading
             if reading.log_m is None
@@ -276,7 +276,7 @@ class _Chains:
         }
 
     def would_not_fire(self, side: Side, fired: LimitReading) -> bool:
-        """Whether an alert's evidence would not have fired with the labels that there are now."""
+        """Whether an alert would not have fired with the current labels."""
         steps = self.steps[side, fired.chain]
         *before, last = [steps[order] for order in sorted(steps) if order <= fired.order]
         earlier = [step.log_e for step in before]
@@ -294,7 +294,7 @@ class _Chains:
 
 
 def _with_new_labels(frozen: Readings, estimate: RoundEstimate) -> Readings:
-    """Frozen readings with the log e that labels give now; by other alternatives, as they are."""
+    """Return frozen readings with the log e of current labels, unless alternatives differ."""
     now: dict[Side, LimitEvidence] = {(r.limit.metric, r.limit.side): r for r in estimate.readings}
     return {
         side: replace(reading, log_e=now[side].log_e, log_path=now[side].log_path, fires=False)
@@ -317,7 +317,7 @@ def _firing(alerts: Sequence[StoredAlert]) -> list[StoredAlert]:
 def _end_unwatched(
     connection: Connection, firing: Sequence[StoredAlert], due: Round, now: datetime
 ) -> list[AlertMove]:
-    """End alerts whose limit is no longer watched; a round of the time before one ends nothing."""
+    """End alerts whose limit is no longer watched; a round before an alert does not end it."""
     watched: dict[Side, float] = {
         (lim.metric, lim.side): lim.value for lim in due.settings.limits.sides()
     }
@@ -362,7 +362,7 @@ DISPUTED = "disputed "  # Kinds of concern about disputed items begin so; the me
 
 
 def find_disputes(member: Member, labels: RoundLabels) -> dict[str, str]:
-    """State by how much disputed items of a round move each metric whose limit depends on them."""
+    """Report how far disputed items of a round move each metric whose limit depends on them."""
     settings = member.round.settings
     items = labels.disputed()
     if not items:
@@ -397,7 +397,7 @@ def _crosses(ways: tuple[float, float], limit: Limit) -> bool:
 
 
 def disputed_metrics(connection: Connection, round_ids: Sequence[int]) -> dict[int, set[str]]:
-    """Find the metrics whose limit hangs on disputed items, for each of some rounds."""
+    """Find the metrics whose limit depends on disputed items, for each of some rounds."""
     kinds = concern_store.read_kinds(connection, round_ids)
     return {
         each: {kind.removeprefix(DISPUTED) for kind in concern_kinds if kind.startswith(DISPUTED)}

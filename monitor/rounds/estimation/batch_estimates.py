@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def estimate_batch(context: MonitorContext, batch: HistoryBatch) -> Estimates:
-    """Estimate each affected round; its own numbers stay where no label changed."""
+    """Estimate each affected round; estimates from its own labels stay if no label changed."""
     estimates = estimated(batch, context.clock())
     with context.database.read() as connection:
         return _with_stored_own_rows(connection, batch, estimates)
@@ -59,7 +59,7 @@ def estimated(batch: HistoryBatch, now: datetime) -> Estimates:
 
 
 def _recorded(batch: HistoryBatch, counted: Sequence[Counted]) -> dict[Pooling, list[HistoryState]]:
-    """Pool up to each affected round, in each way that one of them asks for: mostly just one."""
+    """Pool up to each affected round, for each pooling setting among them (mostly just one)."""
     poolings = {member.round.settings.pooling for member in batch.affected}
     due = batch.affected[0]
     cells = cells_to_pool(due.tally.frame, due.round.settings.sample)  # alike in a history
@@ -101,9 +101,9 @@ def _estimate(
 def _with_stored_own_rows(
     connection: Connection, batch: HistoryBatch, estimates: Estimates
 ) -> Estimates:
-    """Keep the estimates that rest on a round's own labels where no label of it changed.
+    """Keep the stored estimates from a round's own labels if no label of it changed.
 
-    Computed again by a newer release, they might differ by the method alone.
+    A newer release might compute other values by its method alone.
     """
     return {
         member.round.id: replace(

@@ -23,14 +23,14 @@ class NoCurves(ValueError):
 
 
 def scored_sample(round_: Round, labels: RoundLabels) -> ScoredSample:
-    """Take the labeled items of a round with their scores; see `pooled_sample`."""
+    """Return the labeled items of a round with their scores; see `pooled_sample`."""
     return pooled_sample([(round_, labels)])
 
 
 def pooled_sample(rounds: Sequence[tuple[Round, RoundLabels]]) -> ScoredSample:
-    """Take the scored items of rounds with the same strata as one sample, of all their windows.
+    """Return the scored items of rounds with the same strata as one sample of all windows.
 
-    Raises `NoCurves` if items have no score, or a stratum that holds items no label.
+    Raises `NoCurves` if items have no score, or a stratum with items has no label.
     """
     drawn = [item for _, labels in rounds for item in labels.labeled]
     scores = [item.score for item in drawn if item.score is not None]
@@ -48,7 +48,7 @@ def pooled_sample(rounds: Sequence[tuple[Round, RoundLabels]]) -> ScoredSample:
 
 
 def labeled_sample(labels: RoundLabels, sample: Sample) -> LabeledSample:
-    """Take the labeled items of a round, in the order of the draw.
+    """Return the labeled items of a round, in the order of the draw.
 
     Raises `NoCurves` if a stratum (of score cells, a class) that holds items has no label.
     """
@@ -58,7 +58,7 @@ def labeled_sample(labels: RoundLabels, sample: Sample) -> LabeledSample:
 def _grouped(
     rounds: Sequence[RoundLabels], sample: Sample
 ) -> tuple[LabeledSample, NDArray[np.int64]]:
-    """Take the labeled items of rounds with the same strata; and the sample's stratum of each."""
+    """Return the labeled items of rounds as a sample, and each stratum's group in it."""
     cells = sample.cells is not None
     for labels in rounds:
         _check_labeled(labels, cells=cells)
@@ -93,7 +93,7 @@ def _check_labeled(labels: RoundLabels, *, cells: bool) -> None:
 def _bounds(
     strata: Sequence[StratumTally], threshold: float | None
 ) -> tuple[list[float], list[float]]:
-    """Scores that each stratum can hold; a class ends at the threshold, where there is one."""
+    """Return the score range of each stratum; a class ends at the threshold, if there is one."""
     low, high = [], []
     for part in strata:
         stratum = part.stratum

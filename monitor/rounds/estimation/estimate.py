@@ -1,4 +1,4 @@
-"""From counts to estimates: the same counts always give the same numbers."""
+"""Compute estimates from counts; the same counts always give the same numbers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 BOUNDED = ("precision", "recall")  # Metrics that get proposed limits: those that people watch
 
 PROPOSED_QUANTILE = 0.05
-"""The level of the last rounds lies above this quantile with probability .95."""
+"""The level of the last rounds lies above this quantile with probability 0.95."""
 PROPOSED_MARGIN = 0.05
 """Margin of a proposed limit under that quantile. Five points above its limit, a metric that varies
 from week to week with a standard deviation of .03 alerts rarely (benchmarks/promise.py)."""
@@ -69,12 +69,12 @@ def estimate_round(
     """Estimate a round from its own labels and, apart from that, with its history.
 
     earlier: Estimated rounds of its history in slot order, with the same strata.
-    history: What they and the reference, pooled, give for the strata.
+    history: The strata's distribution from these rounds and the reference, pooled.
     evidence: This round with its labels as evidence counts them, up to each block.
     evidence_earlier: The earlier rounds as evidence counts them; ``earlier`` if not given.
     reference: Positive and labeled per stratum from before launch, or None.
     completed: ``history`` if all its missing answers were negative, and if all were positive.
-    arrived: The share of its positive labels that is known, where the others count as negative yet.
+    arrived: The share of its positive labels that is known, if the others still count as negative.
     """
     launch = before_launch(now.frame, reference)
     pooled = _with_robust_weight(history, settings)
@@ -140,7 +140,7 @@ def _own_estimates(
 def _unpooled(own: Sequence[MetricEstimate], arrived: ClassAudits | None) -> dict[str, NoEstimate]:
     """Return the metrics that get no pooled value, and why.
 
-    It would come from earlier rounds alone, or count labels that are still to come as negative.
+    A pooled value would use earlier rounds alone, or count labels still to come as negative.
     """
     if arrived is not None and not is_comparable(arrived):
         return {row.metric: LabelsToCome(arrived.least_share) for row in own}
@@ -188,10 +188,10 @@ def propose_limits(
     *,
     seed: int,
 ) -> dict[str, float]:
-    """Propose limits a margin under a low quantile of what the latest rounds, pooled, found.
+    """Propose limits: a low quantile of the latest rounds, pooled, minus a margin.
 
     A limit at the level itself would raise alarms about a metric that varies around it from week to
-    week. Returns nothing until `LEARNING_ROUNDS` have an estimate.
+    week. Empty until `LEARNING_ROUNDS` have an estimate.
     """
     if len(rounds) < LEARNING_ROUNDS:
         return {}
@@ -208,12 +208,12 @@ def propose_limits(
 
 
 def unlabeled_of(rounds: Sequence[Counted]) -> int:
-    """Count the missing answers of the rounds that limits are proposed by."""
+    """Count the missing answers of the rounds from which limits are proposed."""
     return sum(int(counted.missing.sum()) for counted in rounds[-LEARNING_ROUNDS:])
 
 
 def proposal_margin(level: float) -> float:
-    """Return how far under a level a limit is proposed, less than in the middle near 0 and 1.
+    """Return the margin of a proposed limit under a level, which is smaller near 0 and 1.
 
     >>> proposal_margin(0.5), round(proposal_margin(0.98), 3)
     (0.05, 0.005)
@@ -227,7 +227,7 @@ def _drawn_as_one(
     cells: NDArray[np.int64] | None,
     seed: int,
 ) -> tuple[Draws, NDArray[np.int64]]:
-    """Draw the rates behind the labels of rounds, taken as one sample; and the sizes of strata."""
+    """Draw rates from the labels of rounds as one sample; returns them and the stratum sizes."""
     if cells is None:
         together = summed(rounds)
         labeled = together.labeled  # a stratum without a label does not count in the prior
@@ -238,7 +238,7 @@ def _drawn_as_one(
             is_flagged=together.is_flagged,
         )
         return draw(round_posterior(bands), seed=seed), now.size
-    # Verdicts may have meant something else in each round, so no label of one joins another's.
+    # Verdicts may mean something else in each round, so labels of rounds are not added up.
     parts = labels_of_classes(rounds if is_cut(cells) else [summed(rounds)], now, cells)
     labeled, positive = (
         np.sum([getattr(part, name) for part in parts], axis=0) for name in ("labeled", "positive")

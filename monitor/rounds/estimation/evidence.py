@@ -1,4 +1,4 @@
-"""Evidence of a round on its limits: those on the classifier, and those on its judge."""
+"""Evidence of a round on the limits of its classifier and of its judge."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _read(
 def expected_rates(
     earlier: Sequence[Counted], reference: Counts | None, counts: Counts, settings: RoundSettings
 ) -> Rates:
-    """Rates to expect in a round with strata like those counted, by what came before it."""
+    """Return the expected rates of a round's strata, from earlier rounds or a reference."""
     rates = guess([tally.counts for tally in earlier], reference)
     if rates is None and settings.reference is not None:
         return _guess_of_matrix(settings.reference, counts)
@@ -111,7 +111,7 @@ def expected_rates(
 
 
 def _guess_of_matrix(matrix: ReferenceMatrix, counts: Counts) -> Rates:
-    """First guess from four counts; it only steers the power of the detector, not its promise."""
+    """Guess rates from four counts; they affect the detector's power, but not its promise."""
     classes = Counts.of_matrix(
         **matrix.model_dump(), flagged_size=matrix.tp + matrix.fp, passed_size=matrix.fn + matrix.tn
     )
@@ -120,7 +120,7 @@ def _guess_of_matrix(matrix: ReferenceMatrix, counts: Counts) -> Rates:
 
 
 SHARE = 0.8  # Probability that an alert ends within the stated rounds
-ROUNDS = 52  # How far ahead is looked
+ROUNDS = 52  # Most rounds that are simulated
 PATHS = 400  # Simulated alerts: a share of .8 of them has a standard error of .02
 LARGEST = 700  # Log evidence above which e**x is no finite number
 
@@ -130,7 +130,7 @@ def recovery_rows(
 ) -> dict[str, RecoveryRow]:
     """Report how far the evidence of each open alert is from its end, by the alert's id.
 
-    Rounds to come are supposed to be like the newest round of the history.
+    Future rounds are assumed to be like the newest round of the history.
     """
     firing = [alert for alert in alerts if alert.state is AlertState.FIRING]
     if not firing:
@@ -161,7 +161,7 @@ def _row(
 
 
 def _level(estimate: RoundEstimate, metric: str) -> float | None:
-    """Find what reports show of a metric with earlier rounds; of a judge's rate, in this round."""
+    """Return the reported value of a metric: pooled, or of this round for a judge's rate."""
     row = find_row(estimate.rows, metric, "pooled" if subject_of(metric) == CLASSIFIER else "round")
     return None if row is None else row.point
 
@@ -173,9 +173,9 @@ def _within(
     estimate: RoundEstimate,
     level: float,
 ) -> int | None:
-    """Count the rounds until the alert has ended, the metric staying where it is.
+    """Simulate how many rounds it takes until the alert ends if the metric stays at its level.
 
-    None also for a rate of the judge, which these simulations do not know.
+    None if the level misses the limit, or for a rate of the judge, which is not simulated.
     """
     if subject_of(alert.metric) != CLASSIFIER or not keeps(alert.side, alert.limit, level):
         return None
@@ -205,14 +205,14 @@ def _within(
 def _true_rates(
     newest: Tally, rounds: Sequence[Counts], estimate: RoundEstimate, sample: Sample
 ) -> NDArray[np.float64]:
-    """Suppose a rate for each stratum: as pooled, and of cells as smoothed along the score."""
+    """Return the assumed rate of each stratum: pooled, or for cells smoothed along the score."""
     if cells_to_pool(newest.frame, sample) is None:
         return estimate.pooled.mean()
     return smoothed_rates(newest.frame, rounds)
 
 
 def _at_level(now: Scenario, metric: str, level: float) -> Scenario:
-    """Scale the wrong answers until a metric is at the level that is shown of it, if they can."""
+    """Scale the errors until a metric is at its reported level, if possible."""
     value = now.value(metric)
     try:
         return now if value is None else now.dropped(metric, value - level)

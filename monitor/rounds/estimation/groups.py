@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 KIND = "groups"
 NOTED = 1.5
-"""Design effect above which a round says what its labels are worth."""
+"""Design effect above which a round notes the effective number of its labels."""
 FAR = 3.0
-"""Standard errors from which the rate by group is another than that by item."""
+"""Standard errors from which the rate by group differs from the rate by item."""
 _LABELS = {Answer.POSITIVE: True, Answer.NEGATIVE: False}
 
 
@@ -48,7 +48,7 @@ def label_groups(labels: RoundLabels, label_of: LabelOf = current_label) -> Labe
 
 
 def group_notices(now: Tally) -> list[NoticeRow]:
-    """Note what labels are worth where items of groups are alike, and groups that vary by size."""
+    """Note effective label counts if groups are homogeneous, and rates that vary by group size."""
     worth = {
         name: (int(labeled), labeled / effect)
         for name, labeled, effect in _by_class(now)
@@ -63,7 +63,7 @@ def group_notices(now: Tally) -> list[NoticeRow]:
 
 
 def _size_notices(now: Tally) -> list[NoticeRow]:
-    """Warn of classes in which large groups are better or worse: evidence takes them as alike."""
+    """Warn of classes whose rate varies by group size: evidence assumes that it does not."""
     if now.groups is None:
         return []
     gaps = {
@@ -94,7 +94,7 @@ def _by_class(now: Tally) -> Iterator[tuple[str, float, float]]:
 def past_labels_of_groups(
     connection: Connection, past: Sequence[PastRound], labels: Mapping[int, RoundLabels]
 ) -> dict[int, RoundLabels]:
-    """Read the labels of earlier rounds too if a round has groups: counts alone do not tell."""
+    """Read the labels of earlier rounds if a round has groups: counts alone have no groups."""
     if all(label_groups(each) is None for each in labels.values()):
         return {}
     missing = [each.id for each in past if each.id not in labels]
@@ -102,7 +102,7 @@ def past_labels_of_groups(
 
 
 def in_groups(past: PastRound, labels: RoundLabels | None) -> PastRound:
-    """Give the counts of an earlier round the design effects of its groups."""
+    """Add the design effects of its groups to an earlier round's counts."""
     groups = None if labels is None else label_groups(labels)
     if groups is None or labels is None:
         return past

@@ -1,10 +1,10 @@
 """Distribution of the strata's rates before and after each round, from one pass over a history.
 
-A score cell holds few labels, so it has no history. All cells of a predicted class are one stratum
-of the plain labels that they are worth (`monitor.stats.design.cell_counts`), in each round at the
-sizes of the round that is estimated: a window whose scores moved does not change a rate that each
-cell has kept. Where verdicts cut cells, each has its present items but the shares of verdicts of
-its own round: a judge that changes without notice never moves the rate of a score cell.
+A score cell has few labels, so it has no history. All cells of a predicted class form one stratum
+of the plain labels that they are worth (`monitor.stats.design.cell_counts`). In each round they
+count at the sizes of the estimated round, so that a window whose scores moved does not change the
+rate. If verdicts cut cells, each cell has its present items, with its own round's shares of
+verdicts: a judge that changes without notice never moves the rate of a score cell.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ CLASSES = {"flagged": True, "passed": False}
 class HistoryState:
     """The prior of a round (None without one), and the posterior.
 
-    ``now`` has the round's labels as they were pooled, and ``steps`` how, by predicted class.
+    ``now`` has the round's labels as pooled, and ``steps`` the pooling of each predicted class.
     """
 
     before: JointPosterior | None
@@ -65,9 +65,9 @@ def history_states(
 ) -> list[HistoryState]:
     """Pool the rounds of a history, in slot order; return one `HistoryState` for each.
 
-    cells: Score cell of each stratum, where a class is pooled as one rate (`cells_to_pool`);
+    cells: Score cell of each stratum, if a class is pooled as one rate (`cells_to_pool`);
         earlier rounds are then recounted for the sizes of each round.
-    since: How many of the first rounds are left out of what is returned.
+    since: Number of first rounds that the result omits.
     """
     counts = [each.counts for each in rounds]
     if cells is None:
@@ -78,8 +78,8 @@ def history_states(
 def _by_bands(
     rounds: Sequence[Counts], reference: Counts | None, settings: Pooling, since: int
 ) -> list[HistoryState]:
-    """Go through the rounds once: what was pooled up to one is where the next begins."""
-    first = max(0, since - 1)  # the last round that is left out is what is known before the next
+    """Pool the rounds in one pass: the posterior of a round is the prior of the next."""
+    first = max(0, since - 1)  # the last omitted round is the prior of the next
     launch = labels_of_bands([] if reference is None else [reference])
     labels = labels_of_bands(rounds)
     taken = {
@@ -103,7 +103,7 @@ def _by_cells(
     since: int,
     cells: NDArray[np.int64],
 ) -> list[HistoryState]:
-    """Count the rounds up to each for its own sizes, and pool them all together."""
+    """For each round, count all rounds up to it at its sizes, and pool them."""
     round_counts = range(since + 1, len(rounds) + 1)
     counted = _counted_for_each(rounds, reference, round_counts, cells)
     ends = last_steps(
@@ -131,7 +131,7 @@ def _counted_for_each(
     round_counts: Iterable[int],
     cells: NDArray[np.int64],
 ) -> list[tuple[ClassHistory, ...]]:
-    """Count the flagged and the passed cells of the rounds up to each place for its sizes."""
+    """Count flagged and passed cells of the rounds up to each one, at its sizes."""
     before_launch = [] if reference is None else [reference]
     counts, first = [*before_launch, *rounds], len(before_launch)
     histories: list[tuple[ClassHistory, ...]] = []
@@ -218,7 +218,7 @@ def pooled_matrix(history: HistoryState) -> Matrix:
 
 
 def _class_labels(history: HistoryState, name: str, *, flagged: bool) -> tuple[Values, Values]:
-    """Labels of a class, or rates as if one label stood for each stratum."""
+    """Return labels of a class, or pooled rates with one label per stratum."""
     positive, labeled = history.now.of_class(flagged=flagged)
     # A round's labels let a change enter unless nothing was known before: one component then.
     is_first = history.steps[name].mixture.weight.size == 1 and labeled.any()
@@ -232,9 +232,9 @@ def _class_labels(history: HistoryState, name: str, *, flagged: bool) -> tuple[V
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PooledLabels:
-    """Labels of a round, stratum by stratum as they are pooled: shape ``(H,)`` each.
+    """Labels of a round by pooled stratum: shape ``(H,)`` each.
 
-    Effective counts of cells may be more than the items of ``size``.
+    Effective counts of cells may exceed ``size``.
     """
 
     size: NDArray[np.int64]
@@ -256,7 +256,7 @@ class PooledLabels:
         )
 
     def of_class(self, *, flagged: bool) -> tuple[Values, Values]:
-        """Positive and labeled of the strata of one class."""
+        """Return positive and labeled of the strata of one class."""
         chosen = self.is_flagged == flagged
         return self.positive[chosen], self.labeled[chosen]
 
@@ -267,7 +267,7 @@ def _posterior(positive: Values, labeled: Values) -> BetaMixture:
 
 
 def cells_to_pool(strata: Sequence[Stratum], sample: Sample) -> NDArray[np.int64] | None:
-    """Return the score cell of each stratum, where a class is pooled as one rate; else None."""
+    """Return the score cell of each stratum, if a class is pooled as one rate; else None."""
     if sample.cells is None and all(one.verdict is None for one in strata):
         return None
     return score_cells(strata)
@@ -318,7 +318,7 @@ def labels_of_classes(
 def class_labels(
     rounds: Sequence[Counts], now: Counts, cells: NDArray[np.int64]
 ) -> EffectiveCounts:
-    """Count what the strata of each class are worth in each round, shape ``(rounds, 2)``.
+    """Return the effective counts of each class in each round, shape ``(rounds, 2)``.
 
     Parameters are as in ``labels_of_classes``.
     """
@@ -343,5 +343,5 @@ def class_labels(
 
 
 def _of_cell(size: NDArray[np.int64], cells: NDArray[np.int64]) -> Values:
-    """Items of the score cell that each stratum is cut from."""
+    """Return the items of the score cell that each stratum is cut from."""
     return np.asarray(np.bincount(cells, size)[cells], dtype=np.float64)

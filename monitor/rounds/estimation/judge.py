@@ -1,4 +1,4 @@
-"""What a judge's verdicts are worth: as a cut of the strata, and by the labels of people."""
+"""Use a judge's verdicts as a cut of the strata, and estimate the judge from people's labels."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ _SIGN: dict[Verdict | None, float] = {Verdict.NO: -1.0, Verdict.YES: 1.0}
 def as_classifier(
     counted: Counted, strata: Sequence[Stratum], flags: Verdict = Verdict.YES
 ) -> Completed:
-    """Count a round for its judge, as for a classifier that flags what the judge says yes to.
+    """Count a round for its judge, as a classifier that flags the items with verdict ``flags``.
 
-    Items without a verdict do not count. With ``flags`` a no, negatives are the positives of the
-    classifier: what an FPR is about.
+    Items without a verdict do not count. With ``flags`` a no, negative items count as positives, as
+    an FPR needs.
     """
     verdicts, counts = np.array([one.verdict or "" for one in strata]), counted.counts
     flagged, has_verdict = verdicts == flags, np.isin(verdicts, (Verdict.YES, Verdict.NO))

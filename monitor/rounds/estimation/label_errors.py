@@ -1,4 +1,4 @@
-"""How often labels of a column are wrong, by checks of people; estimates corrected for it."""
+"""Error rates of a column's labels, from checks by people, and estimates corrected for them."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ CHECKS = "checks"
 """Name of these counts in the store."""
 
 NOTED = 0.05
-"""Probability of a change of a column's errors below which a notice says so."""
+"""p-value of a change of a column's errors below which it is noted."""
 
 CLEAR = 0.01
-"""Probability below which earlier checks do not count at all."""
+"""p-value below which earlier checks do not count at all."""
 
 ROUNDS = 12
-"""Rounds whose checks are counted together: older errors say little of today."""
+"""Rounds whose checks are counted together: older errors say little about today."""
 
 
 @dataclass(frozen=True, slots=True)
 class PooledChecks:
     """Checks of a class in the ``rounds`` newest rounds, and how these differ from earlier ones.
 
-    ``counts`` and the ``items`` that they stand for are by stratum, tp, fn, tn and fp of each.
-    ``newest`` are those since the ``change``, where both may be right.
+    ``counts``, and the ``items`` that they stand for, are tp, fn, tn and fp of each stratum.
+    ``newest`` are the checks since the ``change`` if that is not certain.
     """
 
     counts: Sequence[Sequence[int]] = ((0, 0, 0, 0),)
@@ -72,7 +72,7 @@ class PooledChecks:
 
     @classmethod
     def of(cls, past: Sequence[ClassChecks]) -> PooledChecks:
-        """Count rounds together, the newest last, since the column's errors clearly changed."""
+        """Pool rounds, the newest last, from the last clear change of the column's errors on."""
         # By what they stand for: plans move along the score, and so does the share of hard items.
         each = [cls._together([one]) for one in past]
         change = quality_change([plain_checks(one.counts, one.items) for one in each])
@@ -103,7 +103,7 @@ class PooledChecks:
         return summed(CheckCounts(*each) for each in self.counts)
 
     def audits(self) -> list[LabelAudit]:
-        """Return the error rates of labels, also by the newest alone if these may be other.
+        """Return the error rates of labels, also from the newest alone if they may differ.
 
         Raises `NoBetterThanChance`.
         """
@@ -114,7 +114,7 @@ class PooledChecks:
         return audits
 
     def shares(self) -> tuple[Ends | None, Ends | None]:
-        """Shares of positive and of negative items with a right label."""
+        """Return the shares of positive and of negative items with a correct label."""
         right, wrong, right_no, wrong_no = plain_checks(self.counts, self.items)
         return _rate(right, wrong), _rate(right_no, wrong_no)
 
@@ -128,7 +128,7 @@ class CheckedLabels:
     pooled: Mapping[bool, PooledChecks] = field(default_factory=dict)
 
     def _by_class(self) -> dict[bool, PooledChecks]:
-        """Count the checks of each class whose labels people are to check."""
+        """Return the checks of each class whose labels people check."""
         return {
             flagged: self.pooled.get(flagged, PooledChecks())
             for checks in checks_of(self.labeling).values()
@@ -136,10 +136,10 @@ class CheckedLabels:
         }
 
     def audits(self) -> list[ClassAudits]:
-        """Return what the checks say of labels; those that nobody is to check count as right.
+        """Return the error rates of labels by class; labels that nobody checks count as correct.
 
-        Two answers if errors may have changed. Raises `NoBetterThanChance` if by the checks labels
-        of a class may well be no better than chance.
+        Returns two results if errors may have changed. Raises `NoBetterThanChance` if the labels of
+        a class may be no better than chance.
         """
         audits = {up: pooled.audits() for up, pooled in self._by_class().items()}
         flagged, passed = audits.get(True, [None]), audits.get(False, [None])
@@ -209,7 +209,7 @@ _NAMES = {True: "flagged", False: "passed"}
 def stored_checks(checked: Checked) -> dict[str, dict[str, Any]] | None:
     """Return counts of checks as the store has them; None if nobody checks.
 
-    ``strata`` have weight, tp, fn, tn and fp, where their checks weigh differently.
+    ``strata`` have weight, tp, fn, tn and fp, if their checks weigh differently.
     """
     return {_NAMES[flagged]: _stored(of_class) for flagged, of_class in checked.items()} or None
 
@@ -237,7 +237,7 @@ def _read(stored: Mapping[str, Any]) -> ClassChecks:
 
 
 def _columns(labeling: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Describe the columns that are checked, and whose labels they have."""
+    """Return the settings of the checked columns that identify their labels."""
     ignored, parts = {"checks", "deadline"}, parts_of(labeling)
     return [
         {name: value for name, value in parts[part].items() if name not in ignored}
@@ -246,7 +246,7 @@ def _columns(labeling: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _rate(right: float, wrong: float) -> Ends | None:
-    """Share of labels that are right, with its interval by Jeffreys' prior."""
+    """Return the share of correct labels, with its interval by Jeffreys' prior."""
     if not right + wrong:
         return None
     tail = (1 - CREDIBLE_LEVEL) / 2
@@ -257,10 +257,10 @@ def _rate(right: float, wrong: float) -> Ends | None:
 
 
 LEAST_TO_COME = 0.001
-"""Share of the positive labels still to come above which numbers of a round allow for them."""
+"""Share of positive labels still to come above which a round's estimates allow for them."""
 
 PROVISIONAL = 0.01
-"""Share above which they are called provisional."""
+"""Share above which the estimates are called provisional."""
 
 MOST_TO_COME = 0.05
 """Share above which labels are not pooled or compared with those of earlier rounds."""
@@ -278,11 +278,11 @@ def corrected_rows(
     checked: CheckedLabels | None = None,
     arrived: ClassAudits | None = None,
 ) -> list[ReportedEstimate]:
-    """Estimate every metric once more; none if nobody checks labels.
+    """Estimate every metric corrected for label errors; empty if nobody checks labels.
 
-    ``complete`` are the counts with answers to what is missing (`missing.completions`). Where
-    labels are no better than chance, each has that as its reason. A class that nobody checks has
-    only labels that are still to come, by ``arrived``.
+    ``complete`` are the counts with missing answers filled in (`missing.completions`). If labels
+    are no better than chance, every row has that as its reason. A class that nobody checks is
+    corrected only for labels still to come, by ``arrived``.
     """
     if checked is None:
         return []
@@ -309,17 +309,17 @@ def corrected(
     settings: RoundSettings,
     seed: int,
 ) -> list[list[MetricEstimate]]:
-    """Estimate metrics of the truth from each of some samples, by audits of their labels."""
+    """Estimate metrics from each sample, corrected by audits of its labels."""
     is_checked = isinstance(audits[0].flagged or audits[0].passed, LabelAudit)
     if settings.sample.cells is not None or is_checked:
         # Wrong labels leave no cell pure, and one of most items may show none of those it has.
-        # Checks say how the labels of a class err, not those of each of its bands.
+        # Checks measure the errors of a class, not of each of its bands.
         samples = [plain_counts(each, prior=HEAVY) for each in samples]
     return [corrected_estimates(each, *audits, metrics=metrics, seed=seed) for each in samples]
 
 
 def arrived_shares(settings: RoundSettings, age: timedelta) -> ClassAudits | None:
-    """Return what share of a round's positive labels is known at an age of its window.
+    """Return the share of a round's positive labels that is known at an age of its window.
 
     None if hardly any is still to come.
     """
@@ -345,7 +345,7 @@ def has_most_labels(round_: Round) -> bool:
 
 
 def provisional_notices(arrived: ClassAudits | None) -> list[NoticeRow]:
-    """Note that positive labels are still to come, for which the numbers of the round allow."""
+    """Note that positive labels are still to come; the round's estimates allow for them."""
     if arrived is None or 1 - arrived.least_share <= PROVISIONAL:
         return []
     sentence = still_provisional_sentence(arrived.least_share)
@@ -369,7 +369,7 @@ def _nothing(metric: str, estimand: str, reason: str | None) -> ReportedEstimate
 def reported(
     estimate: MetricEstimate, *, basis: str | None = None, bounds: Interval | None = None
 ) -> ReportedEstimate:
-    """Report an estimate; the worst-case ``bounds`` are its interval where answers are missing."""
+    """Report an estimate; the worst-case ``bounds`` are its interval if answers are missing."""
     deciding = [] if estimate.caution is None else estimate.caution.classes
     row = ReportedEstimate.taken_from(
         estimate,
@@ -390,6 +390,6 @@ def reported_rows(
     *,
     basis: str | None = None,
 ) -> list[ReportedEstimate]:
-    """Report estimates: with worst-case bounds where ``corners`` holds completed samples."""
+    """Report estimates, with worst-case bounds if ``corners`` has completed samples."""
     bounds = worst_case(rows, corners) if corners else [None] * len(rows)
     return [reported(row, basis=basis, bounds=ends) for row, ends in zip(rows, bounds, strict=True)]

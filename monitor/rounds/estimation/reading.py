@@ -1,4 +1,4 @@
-"""Reading one state of the store: a round with its history, as labeled."""
+"""Read one snapshot of the store: a round with its history, as labeled."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def read_batch(
     round_labels: RoundLabels | None = None,
     revised: Callable[[list[Round], Labels], tuple[list[Round], Labels]] | None = None,
 ) -> HistoryBatch:
-    """Read a round and all later ones of its history, as labeled, or as ``revised`` has them."""
+    """Read a round and all later ones of its history, with their labels or as ``revised``."""
     if this_round.history_id is None:
         message = f"round {this_round.id} was not drawn, so it has no history to publish into"
         raise AssertionError(message)
     with context.database.read() as connection:
         history, store_id = frame_store.read_history_here(connection, this_round.history_id)
         past = read_past(connection, history.id, before=this_round.slot)
-        # Read again here: whoever published meanwhile gave the due round a later version too.
+        # Read again here: another worker may have given the due round a later version.
         rounds = round_store.rounds_from(connection, history.id, this_round)
         stored = estimate_store.read_counts(connection, [round_.id for round_ in rounds])
         changed_ids = [each.id for each in past if each.is_changed]
@@ -93,7 +93,7 @@ def read_batch(
 
 
 def _earlier(past: PastRound, labels: Mapping[int, RoundLabels]) -> PastRound:
-    """Count an earlier round: as stored, or from its labels where they changed since."""
+    """Return an earlier round as stored, or counted from its labels if they changed since."""
     if not past.is_changed:
         return in_groups(past, labels.get(past.id))
     now = _labeled_tally(labels[past.id])
@@ -103,7 +103,7 @@ def _earlier(past: PastRound, labels: Mapping[int, RoundLabels]) -> PastRound:
 def _read_labels(
     connection: Connection, rounds: list[Round], due: Round, round_labels: RoundLabels | None
 ) -> dict[int, RoundLabels]:
-    """Read the labels of some rounds, of the due one only if they changed since then."""
+    """Read the labels of some rounds; uses ``round_labels`` for the due one if unchanged."""
     if round_labels is None or round_labels.label_revision != due.label_revision:
         return read_all_labels(connection, rounds)
     others = [round_ for round_ in rounds if round_.id != due.id]
@@ -126,7 +126,7 @@ def _labeled_tally(labels: RoundLabels) -> Tally:
 def _read_unrestated(
     connection: Connection, restated: Sequence[RestatedVersion]
 ) -> dict[int, Tally]:
-    """Read how restated rounds were counted before the first time that they were."""
+    """Read the counts of restated rounds before their first restatement."""
     first: dict[int, int] = {}
     for version in restated:
         if version.own:

@@ -1,4 +1,4 @@
-"""The labeled confusion matrix of one version of a round, as stored and as the statistics want."""
+"""The labeled confusion matrix of one version of a round, as stored and for the statistics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Counted(Protocol):
-    """A round of which only what was counted matters: an earlier one."""
+    """The counts of a round, such as an earlier one."""
 
     @property
     def counts(self) -> Counts:
@@ -41,7 +41,7 @@ class Completed:
 
     @classmethod
     def of(cls, counted: Counted, *, positive: bool) -> Counted:
-        """Answer the missing items of a round alike; a round without any stays as it is."""
+        """Give all missing items of a round one answer; a round without any stays as it is."""
         if not counted.missing.any():
             return counted
         answers = np.full(counted.missing.shape, positive)
@@ -68,7 +68,7 @@ class Tally:
 
     @cached_property
     def counts(self) -> Counts:
-        """The same as the statistics take it."""
+        """Counts as the statistics take them."""
         rows = [s.rows for s in self.strata if s.rows is not None]
         counts = Counts.of_arrays(
             size=[s.size for s in self.strata],
@@ -84,19 +84,19 @@ class Tally:
         return replace(counts, group_effects=group_effects(self.groups, counts))
 
     def turned_since(self, before: Tally) -> int:
-        """Count labels of an earlier version that turned, at least: those that became fewer."""
+        """Return the least number of labels that changed since an earlier version."""
         was, now = before.counts, self.counts
         fewer = np.maximum(was.positive - now.positive, 0)
         fewer += np.maximum((was.labeled - was.positive) - (now.labeled - now.positive), 0)
         return int(fewer.sum())
 
     def lost_since(self, before: Tally) -> int:
-        """Count the positive labels of an earlier version that surely are none now, likewise."""
+        """Return the least number of positive labels that were lost since an earlier version."""
         return int(np.maximum(before.counts.positive - self.counts.positive, 0).sum())
 
     @property
     def answers(self) -> AnswersRow:
-        """How many answers were wanted and came."""
+        """Numbers of answers planned, given and declined."""
         return AnswersRow(
             wanted=sum(s.planned for s in self.strata),
             labeled=sum(s.labeled for s in self.strata),
@@ -110,7 +110,7 @@ class Tally:
 
 
 def classes_without_label(strata: Sequence[StratumTally]) -> list[str]:
-    """Name the predicted classes of which items were handed out, and none has a label."""
+    """Return the predicted classes that have tasks but no label."""
     empty = []
     for name, flagged in (("flagged", True), ("passed", False)):
         tallies = [part for part in strata if part.stratum.flagged == flagged]

@@ -24,7 +24,7 @@ Side: TypeAlias = tuple[str, str]  # A watched metric and the side of its limit
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A round of the history as its labels stand, and the version it will get."""
+    """A round of the history with its current labels, and the version it will get."""
 
     round: Round
     tally: Tally
@@ -33,14 +33,14 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class HistoryBatch:
-    """One state of the store: a history, and its rounds in slot order from the due one on.
+    """A snapshot of a history, to give its due round and all later ones a new version.
 
-    These are ``affected``: they get a new version, because they pool the due one. The rounds before
-    it are ``earlier``, as their labels stand, and ``past`` as they were stored. Mappings are by
-    round id: ``evidence`` has the labels as evidence counts them, up to each block,
-    without the items that are ``recurring`` (a round that closed before asked about them);
-    ``unrestated`` has restated rounds as they were counted before. ``stored`` is what the last
-    version of the due round counted.
+    ``affected`` are these rounds in slot order: the later ones pool the due one. ``earlier`` are
+    the rounds before it with their current labels, and ``past`` the same as stored. Mappings are by
+    round id: ``evidence`` has the labels as evidence counts them, up to each block, without
+    ``recurring`` items (an earlier closed round asked about them); ``unrestated`` has the counts of
+    restated rounds before their restatement. ``stored`` has the counts of the due round's last
+    version.
     """
 
     store_id: str
@@ -58,15 +58,15 @@ class HistoryBatch:
 
     @property
     def counted(self) -> list[Counted]:
-        """All rounds of the history, by what was counted in them."""
+        """Counts of all rounds of the history."""
         return [*self.earlier, *(member.tally for member in self.affected)]
 
     def before(self, index: int) -> list[Counted]:
-        """Give what was counted in the rounds before the affected one at an index."""
+        """Return the counts of the rounds before the affected one at an index."""
         return self.counted[: len(self.earlier) + index]
 
     def before_restated(self, index: int) -> list[Counted]:
-        """Give the same as it was before any restatement: evidence rests on that alone."""
+        """Return the same counts before any restatement: evidence uses only these."""
         ids = [*(each.id for each in self.earlier), *(each.round.id for each in self.affected)]
         return [
             self.unrestated.get(round_id, counted)
@@ -87,9 +87,9 @@ class HistoryBatch:
 
 @dataclass(frozen=True, slots=True)
 class AlertMove:
-    """An alert that fired, resolved or was revised, and why, where its kind does not say so.
+    """An alert that fired, resolved or was revised, and why, unless its kind explains it.
 
-    ``event`` is None for one that goes on under another limit, which nobody is told.
+    ``event`` is None for an alert that goes on under another limit: nobody is notified.
     """
 
     event: str | None
@@ -109,7 +109,7 @@ class BatchEvidence:
 
 @dataclass(frozen=True, slots=True)
 class LimitEvidence:
-    """One round about one limit: log e against it per alternative, and log e of a recovery.
+    """Evidence of a round on a limit: log e against it per alternative, and log e of a recovery.
 
     ``log_path`` is log e after each block before the round's end.
     """
@@ -122,11 +122,11 @@ class LimitEvidence:
 
 @dataclass(frozen=True, slots=True)
 class RoundEstimate:
-    """All that is computed for one version of a round.
+    """All results for one version of a round.
 
-    ``pooled`` is what intervals with earlier rounds come from, ``proposed_unlabeled`` the missing
-    answers of the rounds that limits are proposed by. ``arrived`` is the share of its positive
-    labels that is known; None if hardly any is still to come.
+    ``pooled`` is the posterior for intervals with earlier rounds, ``proposed_unlabeled`` the number
+    of missing answers behind the proposed limits. ``arrived`` is the share of the positive labels
+    that is known; None if hardly any is still to come.
     """
 
     rows: list[ReportedEstimate]

@@ -1,4 +1,4 @@
-"""How far people agree who answered the same items."""
+"""Agreement of people who answered the same items."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class AgreementPart(ReportPart):
-    """Agreement of a round; its counts are the figures themselves, which need no other round."""
+    """Agreement in a round; its counts are the final figures, since it needs no other round."""
 
     name = "agreement"
 
@@ -62,7 +62,7 @@ def agreement_row(
     """Compute the agreement of a round; None if no item has two answers."""
     if not several:
         return None
-    # Cells of like scores are neighbours; bands keep the order that their stored figures are from.
+    # Neighbouring cells have similar scores; bands keep the order of their stored figures.
     parts = sorted(strata, key=lambda part: part.stratum.flagged) if cells else strata
     answers = _answer_table(several)
     differ = [item for item in several if len(set(item.answers.values())) > 1]

@@ -25,7 +25,7 @@ class CausePart(ReportPart):
     name = "cause"
 
     def row(self, version: ReportedVersion) -> CauseRow | None:
-        """Explain the change; None where the labels do not allow it."""
+        """Explain the change; None if the labels do not allow it."""
         round_, tally, estimate = version.round, version.tally, version.estimate
         if not is_comparable(estimate.arrived):
             # Labels that are still to come would look like a change of the classifier.
@@ -46,15 +46,15 @@ def precision_cause(
 ) -> CauseRow | None:
     """Explain precision in this round alone against all earlier rounds of its history, pooled.
 
-    None without labels on both sides. ``rows`` are the round's estimates, of which "in this round
-    alone" repeats the numbers. ``cells``: each class is one rate (`cells_to_pool`).
+    None without labels on both sides. ``rows`` are the round's estimates, whose numbers "in this
+    round alone" are shown. With ``cells`` each class is one rate (`cells_to_pool`).
     """
     if not earlier:
         return None
     before, after = _together(earlier, now), now.counts
     if not (_is_labeled(before) and _is_labeled(after)):
         return None
-    # Seeds of their own: from one both windows would draw alike, and differ too little.
+    # Separate seeds: with one, both windows would get equal draws, and differ too little.
     works = [
         _working(counts, seed=seed + i, cells=cells) for i, counts in enumerate((before, after))
     ]
@@ -82,7 +82,7 @@ def _own_intervals(rows: Sequence[ReportedEstimate]) -> dict[str, Interval]:
 
 
 def _together(earlier: Sequence[Counted], now: Tally) -> Counts:
-    """Return rounds as one window; where a judge cut them, no strata are added up."""
+    """Return rounds as one window; strata are added up unless a judge cuts them."""
     rounds = [counted.counts for counted in earlier]
     if not now.is_judged:
         return summed(rounds)

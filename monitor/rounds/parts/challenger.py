@@ -1,4 +1,4 @@
-"""The classifier beside its challenger: on the labels of a round, and of all rounds with it."""
+"""Compare the classifier with its challenger, on the labels of one round and of all rounds."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from monitor.stats.estimation.summed_windows import compare_windows
 from monitor.storage.labels.round_labels import RoundLabels, count_labels
 from monitor.storage.results.part_store import PastCounts
 
-MOST_ROUNDS = 10_000  # as good as all of a history
+MOST_ROUNDS = 10_000  # in practice all of a history
 _DRAWS = 2**12
-"""Half of those of `pr-monitor compare`: late labels compare in all rounds after theirs again."""
+"""Half as many as in `pr-monitor compare`: late labels repeat the comparison of later rounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class ChallengerPart(ReportPart):
         return result
 
     def row(self, version: ReportedVersion) -> ChallengerRow:
-        """Compare on this round; late labels compare again in all rounds after theirs."""
+        """Compare on this round and pooled; late labels repeat this for all later rounds."""
         round_, strata = version.round, _strata(version.counts)
         challenger = round_.settings.challenger
         assert challenger is not None  # noqa: S101  applies

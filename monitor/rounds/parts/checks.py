@@ -24,5 +24,5 @@ class ChecksPart(ReportPart):
         return version.checked.rows() if version.checked else []
 
     def notices(self, version: ReportedVersion, row: list[CheckRow]) -> list[NoticeRow]:  # noqa: ARG002
-        """Note that a column errs otherwise than in the rounds before."""
+        """Note that a column's errors differ from earlier rounds."""
         return version.checked.notices() if version.checked else []

@@ -1,7 +1,7 @@
-"""Answers that people change before a round closes, and how long open rounds wait for that.
+"""Corrections of answers before a round closes, and how long open rounds wait for them.
 
-Evidence of an open round that rests on an answer which is put right later fires alerts that the
-closing revises. So such an answer counts as missing until it is older than corrections usually are.
+Evidence from an answer that is corrected later may fire an alert that the closing revises. So an
+answer counts as missing until it is older than corrections usually are.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ CORRECTIONS = "corrections"
 """Name of these counts in the store."""
 
 ROUNDS = 12
-"""Rounds from which corrections are learned, with the present one."""
+"""Rounds from which corrections are learned, the present one included."""
 
 LEAST = 0.01
-"""Share of the answers of a kind that is changed from which on open rounds wait."""
+"""Least share of changed answers of a kind for which open rounds wait."""
 
 USUALLY = 0.95
-"""Share of the changes of a kind that were made by the age which is waited for."""
+"""Share of the changes of a kind that are made within the waiting time."""
 
 Counts = Mapping[str, Sequence[Any]]
-"""How many first answers there were, and the ages in seconds of those changed, by kind.
+"""Number of first answers, and the ages in seconds at which some were changed, by kind.
 
 Kinds are `answer_kind`, such as ``flagged 0``.
 """
@@ -78,7 +78,7 @@ def answer_kind(flagged: bool, answer: Answer) -> str:
 
 @dataclass(slots=True)
 class _AnswerHistory:
-    """How the answer that counts as evidence came: the first one, and what it is since when."""
+    """The first answer that counts as evidence, and the last one with its time."""
 
     first: Answer
     begun: datetime
@@ -126,7 +126,7 @@ def count_corrections(labels: RoundLabels, until: datetime | None = None) -> dic
 
 
 class Corrections(NamedTuple):
-    """How many answers of a kind were changed, of how many, nearly all by an ``age``."""
+    """Answers of a kind, how many of them were changed, and the ``age`` of nearly all changes."""
 
     answers: int
     changed: int
@@ -150,7 +150,7 @@ def unsettled_answers(
 ) -> dict[str, datetime]:
     """Find the items of an open round whose answers may usually still be changed, and until when.
 
-    Its own corrections count too, beside ``past`` ones.
+    Learns from ``past`` corrections and from the round's own.
     """
     learned = expected_corrections([*past, count_corrections(labels)])
     return {

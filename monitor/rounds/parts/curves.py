@@ -24,9 +24,9 @@ class CurvesPart(ReportPart):
     name = "curves"
 
     def row(self, version: ReportedVersion) -> CurvesRow | None:
-        """Compute them; None where the labels do not allow them."""
+        """Compute the curves; None if no label changed, or the labels do not allow them."""
         round_ = version.round
-        # If no label changed, only earlier rounds did, and the curves of the last version hold.
+        # If no label changed, only earlier rounds did, and the last version's curves are valid.
         return _curves(round_, version.labels, round_.sobol_seed) if round_.is_changed else None
 
 
@@ -43,15 +43,15 @@ def _curves(round_: Round, labels: RoundLabels, seed: int) -> CurvesRow | None:
 
 
 ROUNDS = 26
-"""Rounds that are looked back at for ten positives and ten negatives: half a year of weeks."""
+"""Most rounds to read for ten positives and ten negatives: half a year of weeks."""
 
 _CHANCE = 0.5
 
 
 def inverted_order(database: Database, batch: HistoryBatch, curves: CurvesRow | None) -> str | None:
-    """State that positives have lower scores than negatives, if the labels so far are sure of it.
+    """Report that positives have lower scores than negatives, if the interval excludes chance.
 
-    Where the due round has no curve, labels of the rounds before it are added, newest first.
+    If the due round has no curve, adds labels of the rounds before it, newest first.
     """
     if curves is not None:
         point, low, high = curves.roc_area
@@ -68,7 +68,7 @@ def inverted_order(database: Database, batch: HistoryBatch, curves: CurvesRow | 
 
 
 def _labeled_rounds(database: Database, batch: HistoryBatch) -> list[tuple[Round, RoundLabels]]:
-    """Read scored labels back from the round that is due; none if they are too few."""
+    """Read scored labels from the due round backwards; empty if they are too few."""
     rounds: list[tuple[Round, RoundLabels]] = []
     positive = negative = 0
     with database.read() as connection:

@@ -1,4 +1,4 @@
-"""The judge of a round: what its verdicts are worth, by the labels of people."""
+"""Rates of a round's judge, measured by the labels of people."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def judge_row(round_: Round, tally: Tally, earlier: Sequence[Counted]) -> JudgeR
 
 
 def _saved(rounds: Sequence[Counts], strata: Sequence[Stratum], sample: Sample) -> float | None:
-    """Estimate the share of the labels for equal intervals that the last round's verdicts save.
+    """Estimate the share of labels that the last round's verdicts save, at equal margins.
 
     None if a predicted class holds no items.
     """
@@ -94,7 +94,7 @@ _MARGINS = {"precision": 0.05, "recall": 0.05}
 
 
 def _judged(rounds: Sequence[Counts], verdicts: NDArray[np.str_], seed: int) -> JudgedRow | None:
-    """Estimate the judge on the windows of some rounds; None where no item has a verdict."""
+    """Estimate the judge on the windows of some rounds; None if no item has a verdict."""
     verdict = np.tile(verdicts, len(rounds))
     counts = side_by_side(rounds)
     judged = np.isin(verdict, (Verdict.YES, Verdict.NO))
@@ -113,16 +113,16 @@ def _judged(rounds: Sequence[Counts], verdicts: NDArray[np.str_], seed: int) -> 
 
 
 JUDGED_BEFORE = 8
-"""Rounds whose verdicts are compared with: two months of weeks."""
+"""Earlier rounds to compare verdicts with: two months of weeks."""
 
 JUDGE_MOVED = 0.2
-"""Noted from this relative change on, if it is ``BEYOND_CHANCE`` standard deviations."""
+"""Least relative change that is noted, if it is above ``BEYOND_CHANCE`` standard deviations."""
 
 BEYOND_CHANCE = 4.0
 
 
 def judge_notices(now: Tally, earlier: Sequence[Counted]) -> list[NoticeRow]:
-    """Note that the judge says yes far more often, or more seldom, than earlier at equal scores."""
+    """Note that the judge says yes far more or less often than before at equal scores."""
     strata, counts, cut = now.frame, now.counts, cut_of(now.frame)
     if cut is None or not earlier:
         return []

@@ -21,10 +21,10 @@ from monitor.storage.results.part_store import PastCounts
 class LabeledRound:
     """A round whose labels a part counts.
 
-    drawn: What the part counted of the window (`ReportPart.drawn`).
-    stored: What it counted for the version before, or read at the closing for the first.
+    drawn: The part's counts of the window (`ReportPart.drawn`).
+    stored: Its counts for the version before; for the first one, what it read at the closing.
     recurring: Items that an earlier round asked about, which are no evidence.
-    is_restated: Whether people changed the labels who may know the results.
+    is_restated: Whether the labels were changed by people who may know the results.
     """
 
     round: Round
@@ -39,10 +39,10 @@ class LabeledRound:
 class ReportedVersion(LabeledRound):
     """A version of a round whose report a part adds to.
 
-    before: The labels of all rounds of the history before it.
-    counts: What the part counts of it.
-    earlier: The same of the rounds before it, `ReportPart.reach` of them in slot order.
-    repeated: What the version before reports, as JSON, if the part `ReportPart.repeats` it.
+    before: Counted labels of all earlier rounds of the history.
+    counts: The part's counts of the version.
+    earlier: Its counts of the `ReportPart.reach` rounds before, in slot order.
+    repeated: The row of the version before, as JSON, if the part `ReportPart.repeats` it.
     """
 
     tally: Tally
@@ -55,11 +55,11 @@ class ReportedVersion(LabeledRound):
 
 
 class ReportPart:
-    """One subject of a report besides its estimates; it is never pooled with them and never alerts.
+    """A section of a report besides its estimates; it is not pooled with them and never alerts.
 
-    name: Names it in the report, and its counts in the store.
-    reach: How many earlier rounds it needs the counts of.
-    repeats: Whether it rests on the own labels of a round, and stays if these did not change.
+    name: Name of the part in the report, and of its counts in the store.
+    reach: Number of earlier rounds whose counts it needs.
+    repeats: Whether it uses only the round's own labels, and stays if they did not change.
     """
 
     name: ClassVar[str]
@@ -71,11 +71,11 @@ class ReportPart:
         return True
 
     def drawn(self, frame: Frame) -> Any:  # noqa: ARG002
-        """Count what later versions need of the drawn window, as JSON; None if nothing."""
+        """Return counts of the drawn window for later versions, as JSON; None if there are none."""
         return None
 
     def at_closing(self, context: MonitorContext, round_: Round, labels: RoundLabels) -> Any:  # noqa: ARG002
-        """Read from the source what a closing round needs, as JSON; None if nothing."""
+        """Read data for a closing round from the source, as JSON; None if there are none."""
         return None
 
     def counts(self, counted: LabeledRound) -> Any:  # noqa: ARG002
@@ -87,9 +87,9 @@ class ReportPart:
         return True
 
     def row(self, version: ReportedVersion) -> Any:
-        """Return what the report has of it, as `monitor.presentation.parts` reads it."""
+        """Return the part's row of the report, as `monitor.presentation.parts` reads it."""
         raise NotImplementedError
 
     def notices(self, version: ReportedVersion, row: Any) -> list[NoticeRow]:  # noqa: ARG002
-        """Note what is unusual."""
+        """Return notices of unusual findings."""
         return []

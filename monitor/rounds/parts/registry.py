@@ -1,4 +1,4 @@
-"""All parts, and what they make of the versions of a batch."""
+"""All parts of a report, and their results for the versions of a batch."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 PARTS = sorted((part() for part in ReportPart.__subclasses__()), key=lambda part: part.name)
-"""In the order of their names, which that of their notices is too."""
+"""All parts in the order of their names, which is also the order of their notices."""
 
 
 @dataclass(slots=True)
 class VersionParts:
-    """What the parts make of one version: counts and rows of the report by part, and notices."""
+    """Results of the parts for one version: counts and report rows by part, and notices."""
 
     counts: dict[str, Any] = field(default_factory=dict)
     rows: dict[str, Any] = field(default_factory=dict)
     notices: list[NoticeRow] = field(default_factory=list)
 
     def add(self, part: ReportPart, version: ReportedVersion) -> None:
-        """Add what a part makes of the version."""
+        """Add a part's results for the version."""
         if version.counts is not None:
             self.counts[part.name] = version.counts
         row = self.rows[part.name] = part.row(version)
@@ -51,7 +51,7 @@ def version_parts(
 ) -> dict[int, VersionParts]:
     """Compute the parts of each affected round, by round.
 
-    ``restated`` are restated now. ``closing`` has what `counts_at_closing` read for the first one.
+    ``restated`` are rounds restated now. ``closing`` is `counts_at_closing` of the first round.
     """
     frozen = {*restated, *(version.round_id for version in batch.restated if version.own)}
     with database.read() as connection:
@@ -80,7 +80,7 @@ def _read_part(
     stored: CountsByRound,
     frozen: Collection[int],
 ) -> list[ReportedVersion]:
-    """Count labels that changed for a part, and read what else it needs of affected rounds."""
+    """Count changed labels for a part, and read its other data on affected rounds."""
     versions = [
         ReportedVersion(
             round=member.round,
@@ -122,7 +122,7 @@ def _read_earlier(
     batch: HistoryBatch,
     read: Sequence[tuple[ReportPart, Sequence[ReportedVersion]]],
 ) -> None:
-    """Read what parts counted of earlier rounds, for all parts together."""
+    """Read the counts of earlier rounds, for all parts together."""
     reaching = {part.name: part.reach for part, versions in read if part.reach and versions}
     if not reaching:
         return
@@ -151,7 +151,7 @@ def _add_earlier(
 
 
 def have_other_counts(connection: Connection, round_: Round, labels: RoundLabels) -> bool:
-    """Whether the labels as they are now give other counts than the last version stored."""
+    """Whether the current labels give other counts than the last version stored."""
     both = part_store.read_counts(connection, [round_.id])
     drawn, stored = (counts.get(round_.id, {}) for counts in both)
     for part in (each for each in PARTS if each.corrects(round_)):
@@ -166,14 +166,14 @@ def have_other_counts(connection: Connection, round_: Round, labels: RoundLabels
 
 
 def drawn_counts(frame: Frame) -> dict[str, Any]:
-    """Return what parts count of a drawn window, by part."""
+    """Return the counts of a drawn window, by part."""
     return _present({part.name: part.drawn(frame) for part in PARTS})
 
 
 def counts_at_closing(
     context: MonitorContext, round_: Round, labels: RoundLabels
 ) -> dict[str, Any]:
-    """Return what parts read when a round closes, by part."""
+    """Return the data that parts read when a round closes, by part."""
     return _present({part.name: part.at_closing(context, round_, labels) for part in PARTS})
 
 

@@ -1,4 +1,4 @@
-"""Runs of equal labels in the order of time, where no column names what items belong to."""
+"""Runs of equal labels in order of time, for rounds whose items have no groups."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RunsPart(ReportPart):
     def at_closing(
         self, context: MonitorContext, round_: Round, labels: RoundLabels
     ) -> dict[str, Any] | None:
-        """Count runs in the order of the source's times; None if labels come as by chance."""
+        """Count runs in the order of the source's times; None if they are as by chance."""
         settings, block = round_.settings, round_.settings.block
         labelers = context.labelers_of(settings)
         if (
@@ -67,7 +67,7 @@ class RunsPart(ReportPart):
         return counted.stored
 
     def row(self, version: ReportedVersion) -> RunsRow | None:
-        """Report them."""
+        """Return the runs that the closing counted."""
         return None if version.counts is None else RunsRow.model_validate(version.counts)
 
     def notices(self, version: ReportedVersion, row: RunsRow | None) -> list[NoticeRow]:

@@ -1,4 +1,4 @@
-"""Segments: precision and recall of each in one round, and those worse than the rest in many."""
+"""Estimate each segment in one round, and find segments that are worse over many rounds."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 METRICS = ("precision", "recall")
 MARGIN = 0.1
-"""Half-width that the labels still needed are counted for, where the config names no margin."""
+"""Half-width for which missing labels are counted, if the config has no margin."""
 
 
 Name: TypeAlias = tuple[tuple[str, str], ...]
@@ -45,9 +45,9 @@ Name: TypeAlias = tuple[tuple[str, str], ...]
 
 
 class SegmentEvidence(NamedTuple):
-    """Of the flagged and the passed labels of a segment in a round: (labels, errors, expected).
+    """Evidence on a segment in a round, by class: ``sums`` are (labels, errors, expected).
 
-    ``ratios`` are its likelihood ratios (`monitor.stats.detection.worse_segments`), by class too.
+    ``ratios`` are log likelihood ratios (`monitor.stats.detection.worse_segments`).
     """
 
     sums: Sequence[Sequence[float]]
@@ -88,7 +88,7 @@ class SegmentsPart(ReportPart):
         ] or None
 
     def counts(self, counted: LabeledRound) -> Any:
-        """Count labels by stratum and segment, where there are any."""
+        """Count labels by stratum and segment, without empty ones."""
         return [
             [*cell, labeled, positive]
             for cell, (labeled, positive) in sorted(_label_counts(counted.labels).items())
@@ -96,7 +96,7 @@ class SegmentsPart(ReportPart):
         ]
 
     def row(self, version: ReportedVersion) -> Any:
-        """Estimate every segment, by column, then the largest segment first."""
+        """Estimate every segment; rows are sorted by column, then the largest segment first."""
         if version.repeated is not None:
             return version.repeated
         round_, strata = version.round, version.labels.strata
@@ -108,7 +108,7 @@ class SegmentsPart(ReportPart):
 def segment_cells(
     counts: Sequence[Any], drawn: Sequence[Any], strata: Sequence[StratumTally]
 ) -> list[SegmentCell]:
-    """Lay out what was counted of each segment, those without labels included."""
+    """Return the counts of each segment by stratum, also of segments without labels."""
     labels = {tuple(cell): (labeled, positive) for *cell, labeled, positive in counts}
     flagged = {part.stratum.name: part.stratum.flagged for part in strata}
     return [
@@ -225,10 +225,10 @@ def _row(
 
 
 MOST_ROUNDS = 52
-"""Rounds that are searched, the newest: what is worse for longer is long known."""
+"""Newest rounds to search: a segment that is worse for longer is known by then."""
 
 LEVEL = 0.1
-"""Share of the segments named in a round that is expected to be named wrongly, at most."""
+"""Largest expected share of wrong ones among the segments named in a round."""
 
 
 class SegmentSearchPart(ReportPart):
@@ -242,7 +242,7 @@ class SegmentSearchPart(ReportPart):
         return any(item.segments for item in labels.items)
 
     def counts(self, counted: LabeledRound) -> Any:
-        """Compare errors with the rest; what a restatement changed is no evidence."""
+        """Compare errors with the rest; restated labels are no evidence."""
         if counted.is_restated:
             return counted.stored
         labels = counted.labels.without(counted.recurring)
@@ -252,7 +252,7 @@ class SegmentSearchPart(ReportPart):
         ]
 
     def corrects(self, round_: Round) -> bool:  # noqa: ARG002
-        """Errors differ only where the labels of segments do."""
+        """Make no version for these counts alone: they differ only if labels of segments do."""
         return False
 
     def row(self, version: ReportedVersion) -> SegmentSearchRow:
@@ -262,7 +262,7 @@ class SegmentSearchPart(ReportPart):
         return _search([evidence_by_name(each) for each in counts])
 
     def notices(self, version: ReportedVersion, row: SegmentSearchRow) -> list[NoticeRow]:  # noqa: ARG002
-        """Note the segment that is surest to be worse; it is no alarm."""
+        """Note the segment that is most surely worse; this is no alert."""
         if not row.worse:
             return []
         [worst, *others] = row.worse
@@ -272,7 +272,7 @@ class SegmentSearchPart(ReportPart):
 
 
 def evidence_by_name(counts: Any) -> dict[Name, SegmentEvidence]:
-    """Read the evidence of a round on its segments as it was counted."""
+    """Read the stored evidence of a round by segment."""
     return {
         tuple((column, value) for column, value in name): SegmentEvidence(*both)
         for name, *both in counts
@@ -348,7 +348,7 @@ def _evidence(
 
 
 def _search(rounds: Sequence[Mapping[Name, SegmentEvidence]]) -> SegmentSearchRow:
-    """Name the segments that are worse; half of the prior is for values, half for pairs."""
+    """Find the worse segments; half of the prior is for values, half for pairs."""
     names = sorted({name for of_round in rounds for name in of_round})
     sums, ratios = _stacked(names, rounds)
     of_size = Counter(map(len, names))
