@@ -37,6 +37,7 @@ for name, module in sorted(sys.modules.items()):
 ELSEWHERE = {
     "monitor.api",  # for notebooks and commands
     "monitor.config.adapters",  # with the config
+    "monitor.service.pages.serving",  # with the pages, before there are threads
 }
 
 
