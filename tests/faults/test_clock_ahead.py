@@ -8,12 +8,14 @@ from sqlalchemy import update
 from monitor.domain.errors import DeliveryFailed, InputRefused
 from monitor.domain.model import Answer, EffectKind
 from monitor.rounds.delivery import deliver
+from monitor.rounds.opening import due
 from monitor.service.web.metrics import Own, exposition
 from monitor.storage.database import clock_ms
 from monitor.storage.tables import effects, rounds
 from tests.rounds.scene import LIMITS, MONDAY, REFERENCE, WEEK, Scene, settings
 from tests.rounds.sinks import Sink
 from tests.service.web.serving import samples
+from tests.storage.payloads import PAYLOADS
 from tests.storage.rows import add_effect, add_round, claimed, claimed_effect
 
 AHEAD = timedelta(days=10)
@@ -137,6 +139,26 @@ def test_a_claim_that_a_clock_ahead_made_does_not_last_until_then(database):
 
     assert claimed(database, round_id)
     claimed_effect(database, 1)
+
+
+def test_what_is_odd_is_on_the_page_of_the_model_though_a_round_lies_ahead(database):
+    scene = Scene(database, settings(limits=LIMITS, reference=REFERENCE, model="models:/mail/7"))
+    for number in (1, 2, 3, 4):
+        scene.week(number, **({"share": 0.004} if number == 3 else {}))
+    for number in (1, 2):
+        scene.run(number)
+        scene.label()
+    scene.now += 2 * WEEK  # a clock that is ahead draws round 4
+    scene.run()
+    scene.now -= WEEK
+
+    due.open_slot(scene.context, scene.now, backfill=False)
+    scene.run()
+
+    assert scene.round(4).state == scene.round(3).state == "labeling"
+    tags = scene.rows(f"{PAYLOADS} where e.kind = 'model_tags' order by e.id")
+    assert tags[-1]["payload"]["status"] == "attention"
+    assert scene.overview().status == "attention"
 
 
 def test_a_round_opened_by_a_clock_ahead_is_not_drawn_before_its_window_is_over(database):

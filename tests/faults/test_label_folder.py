@@ -13,7 +13,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from monitor.domain.errors import MonitorError
-from monitor.labeling import label_files, reading
+from monitor.labeling import folder_scan, label_files, reading
 from monitor.labeling.column import ColumnSettings
 from monitor.labeling.files import FilesLabeler, FilesSettings
 from tests.csv_files import read_rows, write_rows
@@ -122,6 +122,34 @@ def is_not_mounted(folder):
     folder.with_name("elsewhere").rename(folder)
 
 
+@contextmanager
+def is_half_written(folder):
+    """As a copy over the network is for a while: the last row ends in the middle of its key."""
+    [path] = (folder / "filled").iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    yield
+    path.write_bytes(whole)
+
+
+@contextmanager
+def is_written_in_pieces(folder):
+    """As by a slow copy: each look finds some more, now and then up to a line break."""
+    [path] = (folder / "filled").iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(b"")
+    pieces = iter(range(0, len(whole), len(whole) // 7))
+
+    def more():
+        with path.open("ab") as stream:
+            start = path.stat().st_size
+            stream.write(whole[start : next(pieces, len(whole))])
+
+    with patched(folder_scan, "pause", lambda _: more):
+        yield
+    path.write_bytes(whole)
+
+
 def is_filled(path):
     return path.parent.name == "filled"
 
@@ -131,6 +159,8 @@ COLLECTING = [
     cannot_be_read,
     cannot_be_listed,
     is_not_mounted,
+    is_half_written,
+    is_written_in_pieces,
 ]
 
 

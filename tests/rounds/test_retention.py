@@ -26,6 +26,20 @@ def shown(scene):
     return [row["number"] for row in rows]
 
 
+def test_a_closed_round_shows_its_items_as_long_as_it_takes_labels(scene):
+    scene.play(1)
+    closed = scene.round(1).closed_at
+    scene.settings = settings(schedule={"cron": "0 6 1 1 *"})  # no other round meanwhile
+
+    scene.now = closed + LATE
+    scene.run()
+    last_day = shown(scene)
+    scene.run(later=timedelta(seconds=1))
+
+    assert last_day == [1]
+    assert shown(scene) == []
+
+
 @pytest.mark.parametrize(
     ("met", "shown_as"), [(NotInstalled, NotInstalled), (KeyError, StoppedByBug)]
 )

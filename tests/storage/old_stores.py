@@ -21,11 +21,16 @@ def written_rows(revision):
 
 def make_old_store(database, revision):
     """Make an empty database a store of that version, as it was released."""
+    make_store_of(database, revision, written_rows(revision))
+
+
+def make_store_of(database, revision, written):
+    """Make an empty database a store of that version, with these rows of each table."""
     with database.write() as connection:
         command.upgrade(schema.alembic_config(connection), revision)
         tables = tables_of(connection)
         connection.execute(delete(tables["store"]))
-        for name, rows in written_rows(revision).items():
+        for name, rows in written.items():
             if rows:
                 connection.execute(insert(tables[name]), [_stored(tables[name], r) for r in rows])
         if not database.is_sqlite:
@@ -68,10 +73,15 @@ def newer_program(monkeypatch, folder, body):
 
 def columns_of(revision):
     """Name the columns that the store of a version has, by table, of those that stay."""
+    return columns_of_rows(written_rows(revision))
+
+
+def columns_of_rows(written):
+    """Name the columns of the rows of each table, of those that stay."""
     tables = metadata.tables
     return {
         name: [column for column in rows[0] if column in tables[name].c]
-        for name, rows in written_rows(revision).items()
+        for name, rows in written.items()
         if rows and name in tables
     }
 

@@ -1,5 +1,6 @@
 """Migrations make the tables and views of this program, whole or not at all, and no others."""
 
+import json
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from threading import Timer
@@ -8,14 +9,18 @@ import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import inspect, select, text
+from sqlalchemy import inspect, select, text, update
 
 from monitor.domain.errors import ConfigRefused, InputRefused, SchemaMismatch
+from monitor.domain.judge import Judge
+from monitor.domain.settings import RoundSettings
 from monitor.storage import schema
 from monitor.storage.database import Database
-from monitor.storage.tables import metadata, monitors, store
+from monitor.storage.results import concern_store
+from monitor.storage.rounds import round_store
+from monitor.storage.tables import metadata, monitors, rounds, store
 from monitor.storage.views import NAMES
-from tests.storage.old_stores import newer_program
+from tests.storage.old_stores import make_old_store, newer_program
 
 BREAKS_HALF_WAY = """
 import sqlalchemy as sa
@@ -28,6 +33,7 @@ def upgrade():
     op.execute("alter table there_is_no_such_table add column x integer")
 """
 SHIPPED = schema.revisions()[-1]
+BEFORE_ASKED_JUDGES_WENT = "0017"
 
 
 @pytest.fixture
@@ -94,6 +100,23 @@ def test_migrations_go_up_down_and_up_again(database):
     assert nothing == ({"monitor_schema_version"}, set())
     assert names(database) == first
     schema.check(database)
+
+
+def test_rounds_of_an_old_store_forget_settings_that_were_removed(empty):
+    make_old_store(empty, "0001")
+    labeling = {"kind": "page", "question": "Travel?", "repeats": 0.1, "gold": "gold.csv"}
+    with empty.write() as connection:
+        [id_, settings] = connection.execute(text("select id, settings from rounds")).first()
+        settings = settings if isinstance(settings, dict) else json.loads(settings)
+        changed = json.dumps({**settings, "labeling": labeling})
+        statement = text("update rounds set settings = :settings where id = :id")
+        connection.execute(statement, {"settings": changed, "id": id_})
+
+    schema.upgrade(empty)
+
+    with empty.read() as connection:
+        kept = connection.execute(select(rounds.c.settings).where(rounds.c.id == id_)).scalar_one()
+    assert kept == {**settings, "labeling": {"kind": "page", "question": "Travel?"}}
 
 
 def test_an_empty_store_is_made_ready_gets_an_id_and_keeps_it_and_its_rows(empty):
@@ -288,3 +311,78 @@ def test_a_value_that_the_store_cannot_hold_is_refused_as_input(postgres_url):
             )
         )
     database.close()
+
+
+def test_items_of_an_explored_segment_leave_rounds_that_go_on_without_them(empty):
+    make_old_store(empty, "0001")
+    with empty.write() as connection:
+        command.upgrade(schema.alembic_config(connection), "0014")
+        [item] = connection.execute(
+            text("select i.round_id, i.id from items i join tasks t on t.item_id = i.id limit 1")
+        )
+        of_item = {"round": item.round_id, "item": item.id}
+        mark = "update items set explored = true where round_id = :round and id = :item"
+        connection.execute(text(mark), of_item)
+        frozen = connection.scalars(select(rounds.c.settings)).first()
+        sample = {**frozen["sample"], "segments": "explore"}
+        changed = {**frozen, "sample": sample, "explored": {"column": "country"}}
+        connection.execute(rounds.update().values(settings=changed))
+        before = dict(connection.execute(text(COUNTED)).all())
+
+    schema.upgrade(empty)
+
+    with empty.read() as connection:
+        after = dict(connection.execute(text(COUNTED)).all())
+        upgraded = round_store.read_rounds(connection, [item.round_id])
+    assert {name: before[name] - after[name] for name in before} == {"items": 1, "tasks": 1}
+    assert RoundSettings.model_validate(frozen) == upgraded[0].settings
+
+
+COUNTED = "select 'items', count(*) from items union select 'tasks', count(*) from tasks"
+
+
+def test_a_round_whose_second_wave_was_to_come_keeps_the_items_that_it_asked_for(empty):
+    make_old_store(empty, "0001")
+    planned = text("select r.id, s.planned from strata s join rounds r on r.id = s.round_id")
+    with empty.write() as connection:
+        before = connection.execute(planned).all()
+        waits = "update rounds set second_wave_at = deadline where state = 'labeling'"
+        connection.execute(text(waits))
+        connection.execute(text("update strata set first_wave = planned, planned = planned + 5"))
+
+    schema.upgrade(empty)
+
+    with empty.read() as connection:
+        after = connection.execute(planned).all()
+        waiting = set(connection.scalars(text("select id from rounds where state = 'labeling'")))
+    asked = [(id_, labels if id_ in waiting else labels + 5) for id_, labels in before]
+    assert waiting
+    assert sorted(after) == sorted(asked)
+
+
+def test_rounds_of_a_judge_that_was_asked_go_on_without_it_and_say_so(empty):
+    make_old_store(empty, "0001")
+    asked = {"kind": "http", "name": "m", "rule": "verdict = yes", "digest": "1", "items": 9}
+    column = {"kind": "column", "column": "verdict", "positive": "yes"}
+    with empty.write() as connection:
+        config = schema.alembic_config(connection)
+        command.upgrade(config, BEFORE_ASKED_JUDGES_WENT)
+        stored = {
+            row.id: row for row in connection.execute(select(*rounds.c["id", "state", "settings"]))
+        }
+        drawn, opened, other = (
+            next(id_ for id_, row in stored.items() if row.state == state)
+            for state in ("labeling", "open", "closed")
+        )
+        for id_, judge in ((drawn, asked), (opened, asked), (other, column)):
+            changed = {**stored[id_].settings, "judge": judge}
+            connection.execute(update(rounds).where(rounds.c.id == id_).values(settings=changed))
+        command.upgrade(config, "head")
+
+    with empty.read() as connection:
+        read = {id_: round_store.read_round(connection, id_) for id_ in (drawn, opened, other)}
+        told = {id_: concern_store.read_concerns(connection, id_).get("judge") for id_ in read}
+    assert read[other].settings.judge == Judge(column="verdict", positive="yes")
+    assert (read[drawn].settings.judge, read[opened].settings.judge, told[other]) == (None,) * 3
+    assert "sizes of its strata by verdict are estimates" in str(told[drawn])
+    assert "drawn without a judge" in str(told[opened])
