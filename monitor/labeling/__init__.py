@@ -1,1 +1,1 @@
-"""Where labels come from: one module per way, each with its settings class."""
+"""Labelers: one module for each kind, with the class of its settings."""

@@ -1,7 +1,6 @@
-"""Taking texts out of label files, so that neither retention nor a deletion stops at the store.
+"""Removal of shown content from label files, so that retention and deletion cover files too.
 
-Keys, answers and the names of people stay, and so does the time of the file: an answer without a
-time is as old as its file.
+Keeps keys, answers, names of people, and the time of the file, which dates answers without a time.
 """
 
 from __future__ import annotations
@@ -30,19 +29,19 @@ from monitor.labeling.reading import (
 )
 
 RETAINED_COLUMNS = frozenset({*OWN_COLUMNS, LABELED_AT})
-"""What is ours or an annotator's; any other column holds what was shown."""
+"""Columns of the program or of annotators; all other columns have shown content."""
 
 WITHOUT_NOTES = RETAINED_COLUMNS - {"note"}
-"""The same without what annotators wrote in their own words, which may repeat what was shown."""
+"""The same without free text by annotators, which may repeat shown content."""
 
 _WORD = re.compile(rb"[\w.-]+")
 
 
 def blank(path: Path, keys: Collection[str], retained: Collection[str] = RETAINED_COLUMNS) -> bool:
-    """Empty what the rows of these tasks hold outside the kept columns; true if anything was there.
+    """Empty all but the retained columns in the rows of these tasks; False if nothing was there.
 
-    Rows of other tasks stay as they are. A file that is no label file, or
-    that cannot be read, is left alone.
+    Rows of other tasks are unchanged. Files that are not label files, or cannot be read, are left
+    unchanged.
     """
     blanking = _Blanking(frozenset(keys), frozenset(retained))
     try:
@@ -57,16 +56,16 @@ def blank(path: Path, keys: Collection[str], retained: Collection[str] = RETAINE
 
 @dataclass(frozen=True, slots=True)
 class _Blanking:
-    """What is emptied: cells of the rows of some tasks, outside of the retained columns.
+    """Empties cells in the rows of some tasks, except in the retained columns.
 
-    Each format gives the new content of a file, None where nothing is to be emptied.
+    The method of each format returns the new content of a file; None if nothing changes.
     """
 
     keys: frozenset[str]
     retained: frozenset[str]
 
     def of_workbook(self, path: Path) -> bytes | None:
-        """Write a new workbook with the cells alone: texts may be in any other part of it too."""
+        """Return a new workbook with the cells only, since other parts may contain texts too."""
         with opened(path) as stream:
             header, rows = read_sheet(printable(path.name), stream)
         values = [[cell.value for cell in row] for row in rows[1:]]
@@ -77,7 +76,7 @@ class _Blanking:
         return workbooks().workbook_bytes(titles, blanked)
 
     def of_text(self, path: Path) -> bytes | None:
-        """Empty cells of any length; a file that names no such task is not looked through."""
+        """Return the new content of a text file; files without the keys are not parsed."""
         with opened(path) as stream:
             content = stream.read()
         if not any(match[0].decode() in self.keys for match in _WORD.finditer(content)):
@@ -125,7 +124,7 @@ class _Blanking:
 
 
 def _cells(row: object) -> dict[str, Any]:
-    """Values of a row by name, ours as we write them where it has each of them once."""
+    """Return the values of a row by name; if unambiguous, our columns get our spelling."""
     if not isinstance(row, dict):
         return {}
     try:

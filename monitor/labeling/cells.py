@@ -1,4 +1,4 @@
-"""Cells of task and label files: escaped on the way out, and what they mean on the way in."""
+"""Cells of task and label files: escaping when written, parsing when read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from monitor.domain.model import Answer
 
 OWN_COLUMNS = ("task", "label", "annotator", "note")
 LABELED_AT = "labeled_at"
-ASKS = "label:"  # How the header of the column for answers begins where it asks the question
+ASKS = "label:"  # Prefix of the answer column's header if it contains the question
 LONGEST_NAME = 200
 FIRST_YEAR, LAST_YEAR = 1970, 2199  # Of an answer: beyond, some times do not exist in another zone
 _DANGEROUS = re.compile("'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")  # the last four: full width
@@ -25,7 +25,7 @@ _EXPECTED = "a label is 1 (positive), 0 (negative) or 'cannot tell'"
 
 
 def escape(cell: str) -> str:
-    """Keep a spreadsheet from running a cell as a formula.
+    """Escape a cell so that a spreadsheet does not run it as a formula.
 
     >>> escape("=1+1"), escape("'=1"), escape("plain")
     ("'=1+1", "''=1", 'plain')
@@ -43,12 +43,12 @@ def unescape(cell: str) -> str:
 
 
 def text_of(cell: object) -> str:
-    """Text of a cell without blanks around it; empty without one."""
+    """Return the text of a cell without blanks around it; empty for None."""
     return "" if cell is None else unescape(str(cell).strip())
 
 
 def answer_of(cell: object) -> Answer | None:
-    """Meaning of a label; None if it is empty. A ValueError has the reason if it has none."""
+    """Parse a label; None if it is empty. Raises `ValueError` with the reason if it is invalid."""
     text = " ".join(text_of(cell).lower().split())
     if not text:
         return None
@@ -61,7 +61,7 @@ def answer_of(cell: object) -> Answer | None:
 
 
 def annotator_of(cell: object) -> str:
-    """Name of a person; names that no database holds or no screen shows are refused."""
+    """Parse the name of an annotator; raises `ValueError` if it is too long or not printable."""
     text = text_of(cell)
     if len(text) > LONGEST_NAME or not text.isprintable():
         message = (
@@ -73,7 +73,7 @@ def annotator_of(cell: object) -> str:
 
 
 def time_of(cell: object) -> datetime | None:
-    """Time of an answer; None if it is empty. A ValueError has the reason why it cannot be read."""
+    """Parse the time of an answer; None if it is empty. Raises `ValueError` if it is invalid."""
     text = text_of(cell)
     if not text:
         return None
@@ -89,7 +89,7 @@ def time_of(cell: object) -> datetime | None:
 
 
 def asking_header(question: str | None) -> str:
-    """Head the column for answers, with the question where there is one.
+    """Return the header of the answer column, with the question if there is one.
 
     >>> asking_header(None), asking_header("Is it an eight?")
     ('label', 'label: Is it an eight?')
@@ -98,7 +98,7 @@ def asking_header(question: str | None) -> str:
 
 
 def own_name(column: str) -> str | None:
-    """Name that the program reads a column by, in any case; None for a column that was shown.
+    """Return the program's name of a column, ignoring case; None for a column of shown content.
 
     >>> own_name("Label: Is it?"), own_name(" TASK "), own_name("text")
     ('label', 'task', None)
@@ -110,9 +110,11 @@ def own_name(column: str) -> str | None:
 
 
 def own_names(names: Sequence[str]) -> list[str]:
-    """Column names, with the names that the program reads in its own spelling.
+    """Return column names, with the program's columns in its own spelling.
 
-    Of ``task`` and ``Task`` the first is ours, and the other is a column that was shown.
+    If there are ``task`` and ``Task``, the first is the program's, the other is shown content.
+
+    Raises `LabelsRefused` if one of the program's columns is repeated.
     """
     exact = set(names)
     columns = [_matching_name(name, exact) for name in names]

@@ -1,4 +1,4 @@
-"""Labels that arrive by themselves: the truth as a column of a table, known some time later."""
+"""Labels from a column: a table in which the truth appears some time after the prediction."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from monitor.files.relations import all_texts, check_table, kind_of
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
 Values = Value | tuple[Value, ...]
 
-_TO_CHECK = timedelta(seconds=30)  # To see whether rows changed; without an answer they are read
+_TO_CHECK = timedelta(seconds=30)  # Time limit of the check whether rows changed
 NO_TRUTHS = (
     "this setting is missing: this kind of source reads no labels, so name the files that hold "
     "them (with kind sql, lake or spark the path may be left out, and table be named)"
@@ -53,55 +53,53 @@ NO_TRUTHS = (
 _LISTS = "labeling.positive or labeling.negative"
 _YES: Values = (1, True)
 _NO: Values = (0, False)
-MOST_BY_ID = 1_000_000  # Items of a stratum read by their ids, at a kilobyte of memory each
+MOST_BY_ID = 1_000_000  # Most items of a stratum read by id, at a kilobyte of memory each
 OF_TODAY = (
     *("kind", "path", "table", "id", "value", "time"),
-    *("passed_without_rows", "similar_ids"),  # A round that waits for one goes on with it
+    *("passed_without_rows", "similar_ids"),  # A round that waits for one of these then continues
 )
-"""Settings that are read as the config has them, so that a wrong path or name can be corrected."""
-_EXAMPLES = 3  # ids that show how they are written
-_STYLED = 1000  # ids by which their styles are known
+"""Settings that always come from the config, so that a wrong path or name can be corrected."""
+_EXAMPLES = 3  # ids shown as examples of their spelling
+_STYLED = 1000  # ids used to infer how the table spells ids
 
 
 class ColumnSettings(Labeling):
-    """Where the truth is, and what a missing one means.
+    """Location of the truth, meaning of its values, and treatment of missing rows.
 
-    It is in the files of ``path``. Without one it is where ``source`` reads, by the same access:
-    ``table`` names it as a source of that kind names its own table, and without that it is the
-    table of the predictions.
+    The truth is in the files of ``path``. Without ``path``, ``source`` reads it, with the same
+    access: ``table`` names its table as in ``source``, by default the predictions' table.
 
-    A row for an item answers it: 1 where ``value`` is one of ``positive``, else 0. Where
-    ``positive`` is 1, true or both only 0/false means 0, and other values are refused. With an own
-    ``positive`` any other value means 0 unless ``negative`` lists those that do; one that may say
-    that there is no label yet (``unknown``, ``pending``, ``none``, ``?``) is refused until a list
-    has it. With ``unlisted_means: negative`` any other value means 0 for every ``positive``, as
-    where class 1 is one of many: a block of ``classes`` sets it.
+    A row labels its item 1 if ``value`` is one of ``positive``, else 0. By default (1 or true),
+    only 0 or false mean 0, and other values are refused. With another ``positive``, all other
+    values mean 0, or only those listed in ``negative``; a value that may mean a missing label
+    (``unknown``, ``pending``, ``none``, ``?``) is refused until one of the lists has it. With
+    ``unlisted_means: negative``, all other values mean 0 regardless of ``positive``, as for one
+    class among many; a block of ``classes`` sets it.
 
-    An item without a row (or with an empty value) waits; with ``missing_means: negative`` it is
-    0 once ``matures`` has passed since its prediction. ``time`` names when a row became known:
-    of several rows for an item the newest counts, and an empty value in it withdraws the label.
-    Without ``time`` contradicting rows are refused.
-    A word for a missing value (``nan``, ``None``, ``<NA>``, ``NULL``, ``N/A``) is an empty one
+    An item without a row (or with an empty value) waits. With ``missing_means: negative``, its
+    label is 0 once ``matures`` has passed since its prediction. ``time`` is the column with the
+    time when a row became known: the newest row of an item counts, and an empty value in it
+    withdraws the label. Without ``time``, contradicting rows are refused.
+    A word for a missing value (``nan``, ``None``, ``<NA>``, ``NULL``, ``N/A``) counts as empty
     unless ``positive`` or ``negative`` lists it.
 
-    With ``missing_means: negative`` the truth must reach the items that were not flagged: where it
-    has rows for flagged items alone, a round is not closed, since nothing could be missed and
-    recall would be 1 for ever. ``passed_without_rows: accept`` says that this is known, and that
-    those items are negative indeed. Nor is a round closed while the truth has an item's row only by
-    its id in other case, or with other zeros or blanks, unless a prediction has that id too:
-    ``similar_ids: accept`` says that such rows are of other items.
+    With ``missing_means: negative``, the truth must also cover items that were not flagged. If it
+    has rows for flagged items only, rounds do not close, since no misses could be found and recall
+    would always be 1; ``passed_without_rows: accept`` confirms that those items are negative.
+    Rounds also do not close while the truth has an item's row only under a similar id (other case,
+    zeros or blanks) that no prediction has; ``similar_ids: accept`` confirms that such rows belong
+    to other items.
 
-    Beside another labeler, ``checks`` is how many random items a round people label too, without
-    seeing these labels: the labeler under ``checks``, else the one of the other class. Their
-    answers estimate how often this column is wrong, and the estimates of basis ``corrected``
-    rest on that.
+    ``checks`` is the number of random items per round that people also label, without seeing the
+    column's labels. The labeler under ``checks`` asks them, else the labeler of the other class.
+    Their answers measure the errors of the column, for estimates with the basis ``corrected``.
 
-    ``deadline`` is ``matures`` unless given: a round that closed earlier would hold the answers
-    that come fast, which are not a random part of all.
+    ``deadline`` is ``matures`` by default. It cannot be earlier: labels that arrive early are not a
+    random sample of all labels.
 
-    A round keeps what decides its labels as it was when it opened: ``matures``, ``missing_means``,
-    ``positive``, ``negative`` and ``checks``. It is read at today's ``path`` and under the names
-    that columns have today.
+    A round stores the settings that decide its labels when it opens: ``matures``,
+    ``missing_means``, ``positive``, ``negative`` and ``checks``. ``path`` and the names of columns
+    always come from the current config.
     """
 
     kind: Literal["column"] = "column"
@@ -122,9 +120,9 @@ class ColumnSettings(Labeling):
     _today: ColumnSettings | None = PrivateAttr(default=None)
 
     def as_opened(self, opened_with: Mapping[str, Any]) -> ColumnSettings:
-        """Return what a round was opened with, at today's location and under today's names.
+        """Return the settings that a round was opened with, with today's location and names.
 
-        Values that its lists leave without a meaning have the one that today's lists give them.
+        Values that the round's lists do not cover get their meaning from today's lists.
         """
         own = {name: value for name, value in self.own().items() if name not in OF_TODAY}
         frozen = {name: opened_with[name] for name in own if name in opened_with}
@@ -137,7 +135,7 @@ class ColumnSettings(Labeling):
 
     @property
     def of_today(self) -> ColumnSettings | None:
-        """The settings of the config, where a round was opened with others; else None."""
+        """The settings of the config, if a round was opened with others; else None."""
         return self._today
 
     @model_validator(mode="before")
@@ -173,17 +171,17 @@ class ColumnSettings(Labeling):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """All paths, also where one was given; none if the source reads."""
+        """All paths; empty if the truth is read by the source."""
         return (self.path,) if isinstance(self.path, str) else self.path or ()
 
     @property
     def columns(self) -> TruthColumns:
-        """Which columns have the truth."""
+        """The columns of the truth."""
         return TruthColumns(self.table, self.id, self.value, self.time)
 
     @property
     def negatives(self) -> frozenset[str] | None:
-        """Texts that mean 0; None if all that is not positive does."""
+        """Texts that mean 0; None if all texts that are not positive do."""
         if self.unlisted_means == "negative":
             return None
         if self.negative is not None:
@@ -194,10 +192,10 @@ class ColumnSettings(Labeling):
 
 @dataclass(frozen=True, slots=True)
 class ValueCounts:
-    """Number of rows that have a truth, and of rows with a doubtful value, by value.
+    """Number of rows with a label, and of rows with doubtful values, by value.
 
-    ``unknown`` values mean nothing, ``case_variants`` of a ``positive`` count as negative, and
-    ``missing`` are words for a missing value.
+    ``unknown`` values are neither positive nor negative, ``case_variants`` of a ``positive`` count
+    as negative, ``missing`` are words for a missing value.
     """
 
     rows: int
@@ -207,7 +205,7 @@ class ValueCounts:
 
 
 class ValueMeanings:
-    """Give values their meaning; ``missing`` are words for a missing value that no list has."""
+    """Maps values to answers; ``missing`` are the words for a missing value that no list has."""
 
     def __init__(self, settings: ColumnSettings) -> None:
         self.positives = frozenset(all_texts(settings.positive))
@@ -219,9 +217,9 @@ class ValueMeanings:
         self._of_today = settings.of_today and ValueMeanings(settings.of_today)
 
     def of(self, text: str) -> Answer | None:
-        """Return what a value means; None if it is neither positive nor negative.
+        """Return the answer of a value; None if it is neither positive nor negative.
 
-        With no list of negatives, one that may stand for a positive or a missing one is neither.
+        Without a list of negatives, a value that may mean a positive or a missing label is neither.
         """
         answer = self._of_own(text)
         return self._of_today.of(text) if answer is None and self._of_today else answer
@@ -242,7 +240,7 @@ class ValueMeanings:
         return is_no_label or self._positive_words.are_in(text)
 
     def counts(self, counted: Mapping[str, int]) -> ValueCounts:
-        """Count all rows that have a value, and rows with a doubtful one by value."""
+        """Count all rows with a value, and rows with doubtful values by value."""
         missing = {text: counted[text] for text in counted if text in self.missing}
         rows = {text: count for text, count in counted.items() if text not in missing}
         unknown = {text: count for text, count in rows.items() if self.of(text) is None}
@@ -252,12 +250,12 @@ class ValueMeanings:
 
 
 class ColumnLabeler:
-    """A `Labeler` that reads the truth for the items asked for, in one scan.
+    """A `Labeler` that reads the truth of the requested items in one scan.
 
-    Each reading returns all that is true now: an item without an answer is withdrawn, which the
-    store ignores unless there was one before.
+    Each reading returns the current state: an item without an answer yields a withdrawal, which the
+    store ignores unless the item had an answer.
 
-    truths: Where the truth is.
+    truths: The table of the truth.
     """
 
     name = COLUMN
@@ -276,9 +274,9 @@ class ColumnLabeler:
         """Do nothing: nobody is asked."""
 
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
-        """Return the answer of every task, unless neither rows nor maturity changed.
+        """Return the answer of every task, or nothing if neither rows nor maturity changed.
 
-        Raises `LabelsRefused` if no value that there is means anything.
+        Raises `LabelsRefused` if all values are neither positive nor negative.
         """
         if not tasks:
             return Collected(cursor=cursor, was_read=False)
@@ -290,12 +288,12 @@ class ColumnLabeler:
         if state is not None and now == cursor:
             return Collected(cursor=cursor, was_read=False)
         truths = self.truths.of({task.item_id for task in tasks.values()})
-        if state is None:  # then only what was found tells whether anything changed
+        if state is None:  # changes can only be detected from the rows themselves
             now = self._marker(tasks, sorted(truths.items()))
             if now == cursor:
                 return Collected(cursor=cursor, was_read=False)
         answers, refused = self._answers(tasks, truths)
-        # No answer at all: then the column or its values may be named wrongly, not a row be wrong.
+        # No answer at all: the column or its values may be misnamed, so no single row is wrong.
         if refused and not any(answers.values()):
             self._refuse_unknown(Counter(row.value for of in truths.values() for row in of))
         events = tuple(self._event(key, answer) for key, answer in answers.items())
@@ -369,9 +367,9 @@ class ColumnLabeler:
     def _by_id(
         self, source: Source, window: Window, strata: Sequence[Stratum], flags: Collection[bool]
     ) -> tuple[Sequence[str], Iterable[JoinedItems]]:
-        """Read the truth of each item, where predictions and truth are in two engines.
+        """Read the truth of each item by id, if predictions and truth are in different engines.
 
-        Raises `LabelsRefused` if they are too many.
+        Raises `LabelsRefused` if a stratum has more than `MOST_BY_ID` items.
         """
         frame = source.scan(window, strata, MOST_BY_ID, "census")
         parts = [(h, each) for h, each in enumerate(frame.strata) if each.stratum.flagged in flags]
@@ -391,9 +389,9 @@ class ColumnLabeler:
         )
 
     def census_state(self, window: Window) -> str:
-        """Text that differs between states of the table and of a window's maturity.
+        """Return a text that changes with the state of the table and with a window's maturity.
 
-        Where nothing cheap tells whether rows changed, it differs every hour.
+        If changes of rows cannot be detected cheaply, the text changes every hour.
         """
         now = self._clock()
         state = self.truths.state(now)
@@ -401,7 +399,7 @@ class ColumnLabeler:
         return self._marker({}, [state, self._has_matured(window.end)])
 
     def positive_since(self, ids: Collection[str]) -> dict[str, datetime]:
-        """Return when some items were known to be positive, of those whose rows tell."""
+        """Return the time when each item became known as positive, for items that have one."""
         rows = {} if self.settings.time is None else self._within(lambda: self.truths.of(ids))
         times = {
             item: [row.known for row in of if row.value in self._meanings.positives]
@@ -415,7 +413,7 @@ class ColumnLabeler:
         }
 
     def label_times(self, ids: Collection[str]) -> dict[str, datetime]:
-        """Return when the labels of some items became known, of those whose rows tell."""
+        """Return the time when each item's label became known, for items that have one."""
         rows = {} if self.settings.time is None else self._within(lambda: self.truths.of(ids))
         latest = self._latest()
         newest = {
@@ -434,12 +432,12 @@ class ColumnLabeler:
 
     @property
     def location(self) -> str:
-        """Where the truth is; another one for rounds that were opened with other settings."""
+        """Location of the truth; distinct for rounds that were opened with other settings."""
         whole = self.truths.whole_location
         return whole if self.settings.of_today is None else f"{whole}\n{self._settings}"
 
     def state(self) -> str:
-        """Text that differs between states of the table, found cheaply; empty if that cannot be."""
+        """Return a text that changes with the table's state; empty if that is not cheap."""
         now = self._clock()
         state = within(
             _TO_CHECK, self.truths.place, lambda: self.truths.state(now), self.truths.advice
@@ -447,19 +445,19 @@ class ColumnLabeler:
         return "" if state is None else self._marker({}, state)
 
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002
-        """Find nothing: nothing was shown."""
+        """Return nothing: nothing was shown."""
         return ()
 
     def columns(self) -> Mapping[str, str]:
-        """Return every column with its type; refuse when one that the config names is missing."""
+        """Return the type of each column; raises `LabelsRefused` if a configured one is missing."""
         return self._within(self.truths.columns)
 
     def values(self) -> ValueCounts:
-        """Count the rows of the values that are odd, and all rows that have a value."""
+        """Count all rows with a value, and rows with doubtful values."""
         return self._meanings.counts(self._within(self.truths.values))
 
     def unknown_sentence(self, values: Mapping[str, int]) -> str:
-        """Name the values that mean nothing, and where to list them."""
+        """Return a sentence on values that are neither positive nor negative."""
         return (
             f"{self._held(values)}, which the config does not name; list each value under {_LISTS}"
         )
@@ -467,7 +465,7 @@ class ColumnLabeler:
     def doubtful_sentences(
         self, similar: Mapping[str, int], missing: Mapping[str, int]
     ) -> list[str]:
-        """Name values that are negative by their case alone, and words for a missing value."""
+        """Return sentences on variants of positive values, and on words for a missing value."""
         hints = {
             "has a positive value in other case, between punctuation or among others, and so means "
             "negative; is that intended?": similar,
@@ -481,21 +479,21 @@ class ColumnLabeler:
 
     @property
     def must_reach_passed(self) -> bool:
-        """Whether items that were not flagged should have rows, since without one they are 0."""
+        """Whether some passed items must have rows, because items without a row count as 0."""
         return self.missing_is_negative and self.settings.passed_without_rows == "refuse"
 
     @property
     def missing_is_negative(self) -> bool:
-        """Whether an item without a row is negative."""
+        """Whether a matured item without a row is negative."""
         return self.settings.missing_means == "negative"
 
     @property
     def must_match_ids(self) -> bool:
-        """Whether an item is not negative while there is a row by its id in another form."""
+        """Whether an item cannot be negative while there is a row under a similar id."""
         return self.missing_is_negative and self.settings.similar_ids == "refuse"
 
     def near_misses(self, ids: Collection[str]) -> list[NearMiss]:
-        """Return items that have a truth only by an id in another form."""
+        """Return items whose truth exists only under another spelling of the id."""
         truths = self._within(lambda: self.truths.of(ids))
         written = self._within(
             lambda: self.truths.some_ids(_STYLED) or self.truths.examples(_STYLED)
@@ -512,7 +510,7 @@ class ColumnLabeler:
         return [NearMiss(item, form, what) for form in result for item, what in forms[form]]
 
     def contradictions_sentence(self, ids: Sequence[str]) -> str | None:
-        """Report how many items' rows contradict one another, with an example; None if none do."""
+        """Return a sentence on items with contradicting rows, with an example; None if none."""
         rows = self._within(lambda: self.truths.of(ids))
         values = {item: self._newest_values(rows[item]) for item in sorted(rows)}
         meanings = {item: {*map(self._meanings.of, values[item])} - {None} for item in values}
@@ -525,30 +523,30 @@ class ColumnLabeler:
         return f"{items} no label, such as {first!r}: {reason}"
 
     def some_ids(self, at_most: int) -> Sequence[str]:
-        """Return ids of the truth drawn at random; none if they cannot be drawn cheaply."""
+        """Return random ids of the truth; empty if they cannot be drawn cheaply."""
         return self._within(lambda: self.truths.some_ids(at_most))
 
     def truth_of(self, ids: Sequence[str]) -> JoinedTruth:
-        """Summarize the truth of some items."""
+        """Count the items with known truth, and the positive ones."""
         labels = self.labels_of(ids)
         return JoinedTruth(len(labels), sum(labels.values()))
 
     def labels_of(self, ids: Sequence[str]) -> dict[str, bool]:
-        """Return which items are positive, of those that the truth has."""
+        """Return whether each item with known truth is positive."""
         rows = self._within(lambda: self.truths.of(ids))
         labels = {item: self._newest_values(of_item) for item, of_item in rows.items()}
         positives = self._meanings.positives
         return {item: positives.issuperset(values) for item, values in labels.items() if values}
 
     def examples(self) -> tuple[str, ...]:
-        """Return some ids of the truth, which show how they are written."""
+        """Return some ids of the truth as examples of their spelling."""
         return tuple(self._within(lambda: self.truths.examples(_EXAMPLES)))
 
     def _within(self, read: Callable[[], T]) -> T:
         return within(self.truths.timeout, self.truths.place, read, self.truths.advice)
 
     def _meaning(self, truths: Sequence[TruthRow], *, has_matured: bool) -> Answer | None:
-        """Return what the rows of one item mean; a ValueError has the reason if nothing."""
+        """Return the answer of one item's rows; raises `ValueError` if they have no clear one."""
         values = self._newest_values(truths)
         if not values:
             return Answer.NEGATIVE if has_matured else None
@@ -565,7 +563,7 @@ class ColumnLabeler:
         return answers[values[0]]
 
     def _newest_values(self, truths: Sequence[TruthRow]) -> list[str]:
-        """Return the values that count; none if the newest row, whose time is known, is empty."""
+        """Return the values that count; empty if the newest row with a time has no value."""
         newest = 0
         if self.settings.time is not None:
             latest = self._latest()
@@ -574,7 +572,7 @@ class ColumnLabeler:
         return [value for value in current if value not in self._meanings.missing]
 
     def _latest(self) -> int:
-        """Return when a row can have become known at the latest, with room for a zone."""
+        """Return the latest plausible time of a row: now and a day, as zones may differ."""
         return int((self._clock() + timedelta(days=1)).timestamp() * 1_000_000)
 
     def _contradiction(self, values: Sequence[str], truths: Sequence[TruthRow]) -> str:
@@ -597,12 +595,12 @@ class ColumnLabeler:
         return self._clock() >= predicted_before + self.settings.matures
 
     def _marker(self, tasks: Mapping[str, Task], state: object) -> str:
-        """Text that differs between states of the table, tasks, maturity and settings."""
+        """Return a text that changes with the table, the tasks, their maturity or the settings."""
         matured = [[key, self._matured(task)] for key, task in sorted(tasks.items())]
         return hashlib.sha256(json.dumps([state, matured, self._settings]).encode()).hexdigest()
 
     @property
     def _settings(self) -> str:
-        """All settings by which the truth is read."""
+        """All settings used to read the truth, as JSON."""
         read_by = filter(None, (self.settings, self.settings.of_today))
         return "\n".join(each.model_dump_json() for each in read_by)

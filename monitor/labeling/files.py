@@ -1,4 +1,4 @@
-"""Labels through files: tasks are written to a folder, filled copies are dropped back into it."""
+"""Labels by files: the program writes tasks to a folder, people put filled copies beside them."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from monitor.labeling.label_files import Format, file_ending, read_keys, read_la
 __all__ = ["FilesLabeler", "FilesSettings", "read_labels", "write_tasks"]
 
 _LABEL_FILES = frozenset({".csv", ".xlsx", ".jsonl", ".ndjson"})
-_NO_FILES = (".", "~$")  # hidden, or what a spreadsheet puts beside a file that is open in it
+_NO_FILES = (".", "~$")  # hidden files, and lock files of spreadsheets
 
 
 class FilesSettings(Labeling):
-    """Where task files go and filled ones come back (``<folder>/filled``).
+    """Folder for task files, and for filled ones (``<folder>/filled``).
 
-    A round keeps the folder that its tasks went to; filled files in a folder that is named later
-    count for it too. ``question``, one that "yes" and "no" answer, heads
-    the answers; what comes back may be in any of the formats (docs/how-to/label-files.md).
+    A round stores the folder of its tasks; filled files in a folder configured later count too.
+    ``question`` is a yes-or-no question in the header of the answer column. ``format`` is the
+    format of task files; filled files may have any format (docs/how-to/label-files.md).
     """
 
     kind: Literal["files"] = "files"
@@ -45,10 +45,10 @@ class FilesSettings(Labeling):
 
 
 class FilesLabeler:
-    """A `Labeler` over a folder, in which no file that people may have filled is written over.
+    """A `Labeler` over a folder; it never overwrites files that people may have filled.
 
-    Tasks of a round are in ``<round>.csv``; tasks added later in ``<round>.part2.csv`` and so on,
-    second copies for another person in ``<round>.second.csv``.
+    The tasks of a round are in ``<round>.csv``, tasks added later in ``<round>.part2.csv`` and so
+    on, second copies for another person in ``<round>.second.csv``.
     """
 
     name = "files"
@@ -61,17 +61,17 @@ class FilesLabeler:
 
     @property
     def question(self) -> str | None:
-        """What people are asked, if the config says."""
+        """The question for people; None if the config has none."""
         return self.settings.question
 
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
-        """Write the tasks that are in no file of this round yet."""
+        """Write the tasks that no file of this round has yet."""
         self.make_folder()
         remove_unfinished(self.folder)
         for second in (False, True):
             copies = [task for task in tasks if (task.slot > 1) is second]
             while not self._sent(round_name, copies, second=second):
-                pass  # another worker wrote the same file just now: what is missing still?
+                pass  # another worker wrote the same file meanwhile; check again
 
     def _sent(self, round_name: str, tasks: Sequence[Task], *, second: bool) -> bool:
         parts = self._parts(round_name)
@@ -90,7 +90,7 @@ class FilesLabeler:
         return True
 
     def make_folder(self) -> None:
-        """Make the folders for task files and filled ones."""
+        """Create the folders for task files and filled ones."""
         if self.settings.format == "xlsx":
             workbooks().check_installed()
         try:
@@ -108,21 +108,21 @@ class FilesLabeler:
         return LabelsRefused(message)
 
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
-        """Read the filled files, all of them if any changed since the cursor.
+        """Read all filled files if any of them changed since the cursor.
 
-        An answer without a time is as old as its file, so the same folder always gives the same
-        events, and of two files the one saved last counts.
+        An answer without a time gets the time of its file. So the same folder always gives the same
+        events, and the file saved last counts.
         """
         self._check_folder()
         previous, stamps = FileCursor.of(cursor), self._stamps()
         if self._state(stamps, tasks) == previous.state:
             return Collected(cursor=cursor, waits=previous.waits, was_read=False)
         if any(stamp.is_fresh() for stamp in stamps.values()):
-            folder_scan.pause()  # so that the second stamps show who is being written
+            folder_scan.pause()  # so that the second stamps show files still being written
         hint = f"it is in no task file of {self.folder.name}/ either"
         scan = FolderScan(stamps, self._stamps(), {**self._others(tasks), **tasks}, hint)
         read = scan.read(previous)
-        # An empty state equals none, so that the next pass reads the folder again.
+        # An empty state never matches, so that the next pass reads the folder again.
         state = "" if scan.retry else self._state(scan.stamps, tasks)
         return replace(
             read,
@@ -131,7 +131,7 @@ class FilesLabeler:
         )
 
     def _check_folder(self) -> None:
-        """Refuse a folder that is gone, as while a share is not mounted: its labels are there."""
+        """Raise `LabelsRefused` if the folder is missing (an unmounted share) or is a link."""
         if self.filled.is_symlink():
             message = (
                 f"labeling.folder: {self.filled} is a link, which is not followed; make it a "
@@ -147,11 +147,11 @@ class FilesLabeler:
 
     @property
     def location(self) -> str:
-        """The folder that filled files come to."""
+        """The folder of filled files."""
         return str(self.filled)
 
     def state(self) -> str:
-        """Text that differs between states of the filled files, found without reading them."""
+        """Return a text that changes with the filled files, without reading them."""
         self._check_folder()
         stamps = self._stamps()
         readable = [os.access(path, os.R_OK) for path in stamps]
@@ -161,20 +161,20 @@ class FilesLabeler:
         return {path: file_stamp(path) for path in self._filled_files()}
 
     def _state(self, stamps: Mapping[Path, FileStamp], tasks: Mapping[str, Task]) -> str:
-        """Text that differs between states of the folder and the tasks; no file is read."""
+        """Return a text that changes with the folder and the tasks, without reading files."""
         files = [[path.name, *stamp, stamp.stood()] for path, stamp in stamps.items()]
         plain = json.dumps([self.location, files, sorted(tasks)])
         return hashlib.sha256(plain.encode()).hexdigest()
 
     def close(self, round_name: str) -> None:
-        """Remove the shown content from all of the round's files; keys and labels stay."""
+        """Remove shown content from all files of the round; keys and labels stay."""
         parts = self._parts(round_name)
         keys = {key for part in parts for key in read_keys(part)}
         for path in [*parts, *self._filled_files()]:
             self._blanked(path, keys, RETAINED_COLUMNS)
 
     def forget(self, round_name: str, keys: Collection[str]) -> tuple[str, ...]:
-        """Take the shown content of these tasks, and notes, out of the round's and filled files."""
+        """Remove shown content and notes of these tasks from the round's and the filled files."""
         return tuple(
             str(path)
             for path in [*self._parts(round_name), *self._filled_files()]
@@ -200,7 +200,7 @@ class FilesLabeler:
         return [] if self.filled.is_symlink() else _label_files(self.filled)
 
     def _others(self, tasks: Mapping[str, Task]) -> dict[str, Task]:
-        """Tasks that some round here handed out: their labels are collected with that round."""
+        """Return the tasks of other rounds in this folder, whose labels those rounds collect."""
         some_task = next(iter(tasks.values()), None)
         if some_task is None:
             return {}
@@ -223,7 +223,7 @@ def _label_files(folder: Path) -> list[Path]:
 
 
 def _file_name(round_name: str) -> str:
-    """Round name as a file name.
+    """Return a round's name as a file name.
 
     >>> _file_name("mail/travel 3"), _file_name("../etc")
     ('mail-travel-3', '-etc')

@@ -1,12 +1,12 @@
-"""One look into a folder of filled files: which are taken now, and the answers in them.
+"""One scan of a folder of filled files: selects the files that are complete, and reads them.
 
-A file that somebody writes at this moment is not whole yet. It stands still while neither its size
-nor its time of change moves. Its time comes from the machine it is on, so it is compared with the
-clock of this machine and not with a round's.
+A file is read once neither its size nor its modification time changes, since somebody may still be
+writing it. Its time comes from the machine it is on, so it is compared with the clock of this
+machine, not with a round's clock.
 
-A row that a file ends with, without a line break, may have been cut off while it was written, in
-the middle of a name. It is taken once the file has stood still for long. Should the file go on
-all the same, the row as it was is taken back, so that no one answers twice under half a name.
+A last row without a line break may be cut off, even within a name. It is accepted once the file has
+not changed for `STILL` seconds. If the file continues after all, the cut row is withdrawn, so that
+nobody answers twice under half a name.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from monitor.labeling.label_files import read_file
 from monitor.labeling.reading import ends_whole, is_workbook, opened, printable
 
 SETTLED = 1.0
-"""Seconds that a file has to stand still before it is read; whoever still saves or copies it
-changes its size or time within that."""
+"""Seconds without a change before a file is read; saving or copying it changes its size or time
+more often than that."""
 
 STILL = 600.0
-"""Seconds after which a file whose last row has no line break is taken for whole: some programs
-never write that break."""
+"""Seconds without a change before a file without a final line break counts as complete; some
+programs never write that break."""
 
 _INSTANT = timedelta(microseconds=1)  # the least by which a withdrawal is later than its answer
 
 
 class FileStamp(NamedTuple):
-    """What differs between states of a file, known without reading it; zeros where it is gone."""
+    """State of a file, determined without reading it; all zeros if the file is missing."""
 
     changed: int = 0
     size: int = 0
@@ -47,20 +47,20 @@ class FileStamp(NamedTuple):
     kind: int = 0
 
     def age(self) -> float:
-        """Seconds since the file changed, by the clock of this machine."""
+        """Return the seconds since the file changed, by the clock of this machine."""
         return time.time() - self.changed / 1e9
 
     def is_fresh(self) -> bool:
-        """Whether it changed just now, or has a time in the future, which proves nothing."""
+        """Whether it changed within `SETTLED` seconds; a time in the future counts too."""
         return self.age() < SETTLED
 
     def stood(self) -> bool:
-        """Whether it has stood still for long."""
+        """Whether it has not changed for `STILL` seconds."""
         return self.age() >= STILL
 
 
 def file_stamp(path: Path) -> FileStamp:
-    """Stamp a file, following no link."""
+    """Return the stamp of a file, without following links."""
     try:
         status = path.lstat()
     except OSError:
@@ -71,20 +71,20 @@ def file_stamp(path: Path) -> FileStamp:
 
 
 def pause() -> None:
-    """Wait as long as a file has to stand still."""
+    """Wait for `SETTLED` seconds."""
     time.sleep(SETTLED)
 
 
 @dataclass(frozen=True, slots=True)
 class CutRow:
-    """An answer taken from a last row without a line break, and the file as it was then."""
+    """An answer from a last row without a line break, and the state of its file then."""
 
     size: int
     digest: str
     event: LabelEvent
 
     def goes_on(self, path: Path) -> bool:
-        """Whether the file is the old one with more after it, and that no new row."""
+        """Whether the file now continues this row: same beginning, then more of the same line."""
         try:
             with opened(path) as stream:
                 start, added = stream.read(self.size), stream.read(1)
@@ -93,16 +93,16 @@ class CutRow:
         return bool(added) and added not in b"\r\n" and _digest(start) == self.digest
 
     def taken_back(self) -> LabelEvent:
-        """Withdraw the answer, but no later one of the same person."""
+        """Return a withdrawal of the answer that does not affect later ones of the same person."""
         assert self.event.at is not None  # noqa: S101  the time of its file at least
         at = self.event.at + _INSTANT
         return replace(self.event, answer=None, at=at, kind=LabelKind.WITHDRAWN)
 
 
 class FileCursor(BaseModel):
-    """What was read: a state of the folder, and the rows that may have been cut, by file name.
+    """Cursor of a folder: its state when read, and rows that may be cut off, by file name.
 
-    ``waits`` lists which files were not taken yet.
+    ``waits`` has sentences on files that were not read yet.
     """
 
     state: str = ""
@@ -111,7 +111,7 @@ class FileCursor(BaseModel):
 
     @classmethod
     def of(cls, text: str | None) -> FileCursor:
-        """Read a stored cursor; one that cannot be read is empty: all is read and stored once."""
+        """Parse a stored cursor; an invalid one counts as empty, so that all files are read."""
         try:
             return cls.model_validate_json(text or "{}")
         except ValidationError:
@@ -124,9 +124,9 @@ def _digest(content: bytes) -> str:
 
 @dataclass(slots=True)
 class FolderScan:
-    """The filled files, stamped twice a moment apart: those that moved meanwhile are not read.
+    """Reads filled files, stamped twice in short succession; skips files that changed meanwhile.
 
-    ``retry`` is true where another look may find more though nothing changes.
+    ``retry`` becomes True if another scan may find more even without a change.
     """
 
     earlier: Mapping[Path, FileStamp]
@@ -142,7 +142,7 @@ class FolderScan:
     _went_on: list[CutRow] = field(default_factory=list)
 
     def read(self, previous: FileCursor) -> Collected:
-        """Read the files, the one saved last at the end, and collect what came of each."""
+        """Read the files in the order of their times, and combine their answers and problems."""
         self.cut = dict(previous.cut)
         for path in sorted(self.stamps, key=lambda path: (self.stamps[path].changed, path.name)):
             self._take(path, self.stamps[path])
@@ -186,10 +186,10 @@ class FolderScan:
             self._note_end(path, cut, saved)
         except LabelsRefused as error:
             self._refuse(path, stamp, str(error))
-            # A file that could not be opened may be there the next time, by an equal stamp.
+            # A file that could not be opened may be readable next time, with an equal stamp.
             self.retry = self.retry or isinstance(error.__cause__, OSError)
             return
-        if file_stamp(path) not in {stamp, FileStamp()}:  # one that was removed was read whole
+        if file_stamp(path) not in {stamp, FileStamp()}:  # a removed file was read completely
             self._waits.append(
                 f"{printable(path.name)} changed while it was read; it is read again"
             )

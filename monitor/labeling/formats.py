@@ -1,4 +1,4 @@
-"""Formats of label files beside CSV and lines of JSON, each by an entry point of its name."""
+"""Further formats of label files, beside CSV and JSON lines; entry points of their names."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _XLSX = "xlsx"
 
 
 class SheetCell(NamedTuple):
-    """What a cell holds; of a formula its text, not its value."""
+    """Content of a cell; for a formula, its text instead of its value."""
 
     value: Any = None
     is_formula: bool = False
 
     def is_empty(self) -> bool:
-        """Whether nobody wrote anything in it."""
+        """Whether the cell has no text but blanks."""
         return self.value is None or not str(self.value).strip()
 
 
@@ -28,42 +28,42 @@ SheetRow = tuple[SheetCell, ...]
 
 
 class Workbooks(Protocol):
-    """Label files as a spreadsheet stores them; ``LONGEST_TEXT`` is what a cell may hold."""
+    """Label files as workbooks; ``LONGEST_TEXT`` is the most characters of a cell."""
 
     LONGEST_TEXT: int
 
     def check_installed(self) -> None:
-        """Refuse the format if nothing here can write it."""
+        """Raise an error if the library for the format is not installed."""
 
     def workbook_bytes(self, header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-        """Write a workbook of one sheet."""
+        """Return a workbook with one sheet."""
 
     def sheet_rows(self, name: str, stream: IO[bytes], most: int) -> list[SheetRow]:
-        """Rows of the only sheet, empty ones too. Raises `LabelsRefused` if it is no workbook."""
+        """Return all rows of the only sheet; raises `LabelsRefused` if it is not a workbook."""
 
     def is_whole(self, stream: IO[bytes], most: int) -> bool:
-        """Whether a workbook has its end and all between."""
+        """Whether a workbook is complete."""
 
 
 class ToolRows(Protocol):
-    """Lines of JSON as a labeling tool reads and writes them, known by their fields."""
+    """JSON lines of a labeling tool, recognized by their fields."""
 
     def row(self, task: Task, text: str, question: str | None) -> dict[str, Any]:
-        """Make the row of a task."""
+        """Return the row of a task."""
 
     def key(self, row: Mapping[str, Any]) -> object:
-        """Key of the task that a row is about; None if it is no row of this tool."""
+        """Return the task key of a row; None if the row is not from this tool."""
 
     def answers(self, row: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Answers in a row as our rows. Raises `LabelsRefused` if it holds something else."""
+        """Return the answers of a row as our rows; raises `LabelsRefused` for other content."""
 
     def blanked(self, row: Mapping[str, Any], retained: Collection[str]) -> dict[str, Any]:
-        """Leave of a row its key, answers and people."""
+        """Return a row with only its key, answers and annotators."""
 
 
 @cache
 def formats() -> dict[str, Any]:
-    """Load the formats of this package by their names, all at once; no other package adds one."""
+    """Load all formats of this package by name; other packages cannot add formats."""
     entries = entry_points(group="pr_monitor.label_formats")
     return {each.name: each.load() for each in entries if each.value.startswith("monitor.plugins.")}
 
@@ -76,16 +76,16 @@ def _format(name: str) -> Any:
 
 
 def workbooks() -> Workbooks:
-    """Return what reads and writes workbooks."""
+    """Return the reader and writer of workbooks."""
     return cast("Workbooks", _format(_XLSX))
 
 
 def tool(format: str) -> ToolRows:
-    """Return the rows of the tool that a format is named for."""
+    """Return the tool of a format."""
     return cast("ToolRows", _format(format))
 
 
 def tool_of(row: Mapping[str, Any]) -> ToolRows | None:
-    """Find the tool that wrote a row; None if none did."""
+    """Return the tool that wrote a row; None if it is from no known tool."""
     tools = (tool(name) for name in formats() if name != _XLSX)
     return next((one for one in tools if one.key(row) is not None), None)

@@ -1,8 +1,8 @@
-"""Task and label files: CSV and workbooks for spreadsheets, JSONL for tools, both ways.
+"""Writes task files and reads label files: CSV and workbooks for spreadsheets, JSONL for tools.
 
-Payload text comes from strangers and files come back from spreadsheets, so cells that a
-spreadsheet would run as formulas are escaped on the way out and restored on the way in, and each
-row that comes back is accepted or refused with its reason.
+Shown texts are untrusted, and spreadsheets change files. So cells that a spreadsheet would run as
+formulas are escaped when written and restored when read, and each row is accepted or refused with a
+reason.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ from monitor.labeling.reading import LONGEST_CELL, Line, printable, read_lines
 from monitor.presentation.numbers import minute_text
 
 Format = Literal["csv", "xlsx", "jsonl", "prodigy", "doccano", "argilla"]
-"""What a task file is like; what comes back may be any of them."""
+"""Formats of task files; filled files may have any of them."""
 
-LONGEST_TEXT = LONGEST_CELL // 2  # Of a text, so that a filled file comes back under the limit
+LONGEST_TEXT = LONGEST_CELL // 2  # Most characters of a text, so that filled files keep the limit
 _BY_CHANCE = 1e-6
 _COMPARED = 200  # Characters compared: a workbook cuts long texts, and all differ early
 UNNAMED = "unnamed"
-"""Who answers where no annotator is named: one and the same person, so that a later file corrects
-an earlier one and does not outvote it."""
+"""Name of the annotator if a row has none. It is always the same, so that a later file corrects an
+earlier one instead of outvoting it."""
 
 
 def file_ending(format: Format) -> str:
-    """Return how the names of task files end.
+    """Return the extension of task files.
 
     >>> file_ending("csv"), file_ending("prodigy")
     ('csv', 'jsonl')
@@ -72,8 +72,8 @@ def write_tasks(
 ) -> None:
     """Write tasks for people to label: shuffled, blind, with empty cells to fill.
 
-    The header of the answer column is the question. A path appears whole or not at all, if ``new``
-    never in place of another.
+    The header of the answer column contains the question. A file is written completely or not at
+    all; with ``new`` it never replaces another.
     """
     shuffled = sorted(tasks, key=_export_order)
     shown_question = None if question is None else visible_lines(question)
@@ -117,7 +117,7 @@ def _header(names: Sequence[str], question: str | None) -> list[str]:
 
 
 def readable(text: str, longest: int = LONGEST_TEXT) -> str:
-    """Make a text fit to be read in a task file: nothing in it steers, and it has an end."""
+    """Return a text for a task file: control characters are escaped, and long texts are cut."""
     safe = visible_lines(text)
     if len(safe) <= longest:
         return safe
@@ -132,7 +132,7 @@ def _write_jsonl(
             visible_lines(name): readable(plain_text(value)) for name, value in task.shown.items()
         }
         if format != "jsonl":
-            # As one text, which tools show: with names where it has parts.
+            # As one text, since tools show only one; with names if there are several columns.
             parts = [f"{name}: {text}" for name, text in shown.items()]
             text = "\n\n".join(parts if len(shown) > 1 else shown.values())
             row = tool(format).row(task, text, question)
@@ -152,14 +152,14 @@ def read_labels(
 ) -> Collected:
     """Read a filled file; each row is an event, a refusal, or not answered yet.
 
-    path: A file with the columns ``task`` and ``label`` at least, or of a labeling tool.
+    path: A file with at least the columns ``task`` and ``label``, or a file of a labeling tool.
     tasks: The tasks that may be answered, by key.
-    unknown_hint: Says in a refusal where an unknown key was looked for.
+    unknown_hint: Text for refusals of unknown keys, on where they were searched.
     follow: Whether the file may be a link.
-    now: The present, by this machine's clock unless given: an answer from the future is refused.
+    now: The current time, by default of this machine; answers from the future are refused.
 
-    Raises `LabelsRefused` if the file cannot be read at all: missing, too large, not UTF-8, no such
-    columns.
+    Raises `LabelsRefused` if the file cannot be used at all: missing, too large, not UTF-8, or
+    without these columns.
     """
     return read_file(path, tasks, unknown_hint=unknown_hint, follow=follow, now=now)[0]
 
@@ -172,7 +172,7 @@ def read_file(
     follow: bool = False,
     now: datetime | None = None,
 ) -> tuple[Collected, LabelEvent | None]:
-    """Read a filled file as `read_labels` does, and the answer of a last row without line break."""
+    """Read a filled file as `read_labels` does; also return the answer of a cut-off last row."""
     rows = _FileRows(printable(path.name), tasks, unknown_hint, now or utc_now())
     for line in read_lines(path, follow=follow):
         rows.add(line)
@@ -181,9 +181,9 @@ def read_file(
 
 @dataclass(frozen=True, slots=True)
 class _AnsweredRow:
-    """An answered row; ``differing`` are shown cells that are not its task's.
+    """An answered row; ``differing`` are the shown cells that differ from its task's content.
 
-    None of them were compared where that is None.
+    ``differing`` is None if there was nothing to compare.
     """
 
     number: int
@@ -195,7 +195,7 @@ class _AnsweredRow:
 
 @dataclass(slots=True)
 class _FileRows:
-    """The answered rows of a file; some mean something only once all are read."""
+    """The answered rows of a file, some of which can only be judged once all are read."""
 
     name: str
     tasks: Mapping[str, Task]
@@ -204,10 +204,10 @@ class _FileRows:
     rows: list[_AnsweredRow] = field(default_factory=list)
     refused: list[tuple[int, str]] = field(default_factory=list)  # number of the row, and why
     used: set[str] = field(default_factory=set)
-    keys: set[str] = field(default_factory=set)  # Of all known tasks in the file, answered or not
+    keys: set[str] = field(default_factory=set)  # keys of known tasks in the file, answered or not
 
     def add(self, line: Line) -> None:
-        """Note a row."""
+        """Add a row."""
         self.used |= {name for name in ("annotator", LABELED_AT) if text_of(line.cells.get(name))}
         key = text_of(line.cells.get("task"))
         task = self.tasks.get(key)
@@ -219,13 +219,13 @@ class _FileRows:
             self.refused.append((line.number, str(problem)))
             return
         if event is not None:
-            # The tasks of other rounds stand for themselves by their keys alone.
+            # For tasks of other rounds, only the key is known, so there is no content to compare.
             is_own = task is not None and task.key == key
             shown = _differing(task, line.cells) if task is not None and is_own else None
             self.rows.append(_AnsweredRow(line.number, event, line.missing, line.cut, shown))
 
     def reading(self) -> tuple[Collected, LabelEvent | None]:
-        """Combine the rows, and return with them the answer of a cut last one."""
+        """Return the result of all rows, and the answer of a cut-off last row."""
         unknown = [row.event.task_key for row in self.rows if row.event.task_key not in self.tasks]
         if unknown and not self.keys:
             return self._refused_whole(len(unknown), self._no_task_exists(unknown)), None
@@ -258,10 +258,9 @@ class _FileRows:
         return Collected((), (refusal, *self._refusals()), problems=(str(refusal),))
 
     def _moved(self) -> tuple[dict[int, str], int]:
-        """Find the rows that show another task of the file, by number, and the column that does.
+        """Return the rows that show another task's content, by column, and the number compared.
 
-        What differs in another way, such as a date that the spreadsheet writes differently, says
-        nothing. Returns with them how many rows were compared.
+        Other differences, such as a date in the format of a spreadsheet, are ignored.
         """
         compared = [(row.number, row.differing) for row in self.rows if row.differing is not None]
         names = {name for _, cells in compared for name, _ in cells}
@@ -277,14 +276,14 @@ class _FileRows:
         return {number: name for number, name in first if name}, len(compared)
 
     def _problem(self, row: _AnsweredRow, moved: str | None) -> str | None:
-        """Describe why a row is no answer, by the other rows and the tasks; None if it is one."""
+        """Explain why a row cannot be accepted, given the tasks and other rows; None if it can."""
         event = row.event
         if event.task_key not in self.tasks:
             what = f"there is no task {event.task_key[:80]!r}"
             hint = f"; {self.unknown_hint}" if self.unknown_hint else ""
             what = what if event.task_key else "the task key is empty"
             return f"{what}{hint}; copy the column task as it was exported"
-        # Of an empty column spreadsheets omit cells.
+        # Spreadsheets omit cells of empty columns.
         lacking = row.missing if row.cut else [name for name in row.missing if name in self.used]
         if lacking:
             return (
@@ -316,14 +315,14 @@ class _FileRows:
 
 
 def _event(line: Line, key: str, task: Task | None) -> LabelEvent | None:
-    """Read the answer of a row; None if it has none. A ValueError has what is wrong with it."""
+    """Parse the answer of a row; None if it is empty. Raises `ValueError` if a cell is invalid."""
     if line.problem is not None:
         raise ValueError(line.problem)
     answer = answer_of(line.cells.get("label"))
     if answer is None:
         return None
     annotator, at = annotator_of(line.cells.get("annotator")), time_of(line.cells.get(LABELED_AT))
-    # Who answered a second copy without saying so is somebody else.
+    # An unnamed annotator of a second copy counts as another person.
     slot = 1 if task is None else task.slot
     return LabelEvent(
         key, annotator or (UNNAMED if slot <= 1 else f"{UNNAMED} {slot}"), answer, at=at
@@ -348,7 +347,7 @@ _SORTED_ANSWERS = (
 
 
 def _twice_reason(first: dict[tuple[object, ...], _AnsweredRow], row: _AnsweredRow) -> str | None:
-    """Describe how a row repeats another one, which is noted in ``first``; None if it does not."""
+    """Explain how a row repeats an earlier one in ``first``; else add it there and return None."""
     event = row.event
     before = first.setdefault((event.task_key, event.annotator, event.at), row)
     if before is row:
@@ -362,7 +361,7 @@ def _twice_reason(first: dict[tuple[object, ...], _AnsweredRow], row: _AnsweredR
 
 
 def read_keys(path: Path) -> set[str]:
-    """Task keys in a file, answered or not; empty where it cannot be read."""
+    """Return the task keys in a file, answered or not; empty if it cannot be read."""
     try:
         return {text_of(line.cells.get("task")) for line in read_lines(path)} - {""}
     except LabelsRefused:
@@ -370,14 +369,14 @@ def read_keys(path: Path) -> set[str]:
 
 
 def _column_of(name: str) -> str:
-    """Name the column of a task file that shows something of an item, beside ours."""
+    """Return the column name for shown content; a prefix avoids the program's own names."""
     return visible_lines(name if own_name(name) is None else f"shown {name}")
 
 
 def _differing(task: Task, cells: Mapping[str, Any]) -> tuple[tuple[str, str], ...] | None:
-    """Find the shown cells of a row that are not its task's; None if there is nothing to compare.
+    """Return the shown cells that differ from the task's content; None if none can be compared.
 
-    Each with the name of its part. A spreadsheet may write a number or a case in another way.
+    Each comes with its name. Differences in case or number format are ignored.
     """
     compared = [
         (name, _plain(text_of(cells.get(_column_of(name).strip()))), _plain(plain_text(value)))
@@ -390,17 +389,17 @@ def _differing(task: Task, cells: Mapping[str, Any]) -> tuple[tuple[str, str], .
 
 
 def _export_order(task: Task) -> str:
-    """Return what tasks are sorted by in a task file: their places, else hashes of their keys."""
+    """Return the sort key of a task in a task file: its place, else a hash of its key."""
     return task.place or hashlib.sha256(task.key.encode()).hexdigest()
 
 
 def _sorted_answers(rows: Sequence[tuple[Task, str]]) -> bool:
-    """Return whether the answers of a file were sorted by themselves.
+    """Whether the answers of a file were sorted separately from its tasks.
 
-    The rows, of task and answer, are in the random order of the export, while each answer is one
-    block of rows. Honest answers are so with a probability of ``d! a! b! ... / n!`` for ``n`` rows
-    and ``d`` different answers, given ``a``, ``b``, ... times. Below one in a million counts as
-    sorted.
+    This is so if the rows, of task and answer, are in the random order of the export, but each
+    answer forms one block of rows. By chance, this has a probability of ``d! a! b! ... / n!`` for
+    ``n`` rows and ``d`` different answers with ``a``, ``b``, ... rows. Below one in a million, the
+    answers count as sorted.
 
     >>> from monitor.domain.model import Task
     >>> _sorted_answers([(Task("t1", "a"), "yes"), (Task("t2", "b"), "no")])
@@ -417,7 +416,7 @@ def _sorted_answers(rows: Sequence[tuple[Task, str]]) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Reduce a cell to what a spreadsheet keeps of it.
+    """Normalize a cell so that changes by a spreadsheet do not matter.
 
     >>> _plain("  Two   words"), _plain("0.50") == _plain("0.5"), _plain("1e3") == _plain("1000")
     ('two words', True, True)

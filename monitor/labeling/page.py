@@ -1,9 +1,9 @@
-"""Labels given in a browser: tasks are on the labeling page, answers come back from it.
+"""Labels from the labeling page: people answer tasks in a browser.
 
-The page itself is `monitor.service.pages`. Both sides meet in tables of the store that
-hold no score, no class and no stratum (`monitor.storage.pages.page_store`). If a block of classes
-asks for the class, its rounds share one round on the page. Each round takes its own class from an
-answer.
+The page itself is `monitor.service.pages`. This labeler and the page share tables of the store that
+contain no score, class or stratum (`monitor.storage.pages.page_store`). If a block of classes asks
+for the class, its rounds share one round on the page, and each derives its own labels from the
+answers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-MOST_BYTES = 100_000  # Of a guideline: what is longer, nobody reads before they answer
+MOST_BYTES = 100_000  # Largest guideline; nobody reads a longer one before they answer
 
 LOCATION = "the labeling page"
 
@@ -39,8 +39,8 @@ LOCATION = "the labeling page"
 class PageLabeler:
     """A `Labeler` over the tables of the labeling page.
 
-    clock: Dates the moment at which tasks go out.
-    block: The block of monitors that the rounds were opened in; None for a monitor by itself.
+    clock: Gives the time at which tasks are sent.
+    block: The block of monitors that the rounds were opened in; None for a single monitor.
     """
 
     name = "page"
@@ -64,7 +64,7 @@ class PageLabeler:
 
     @property
     def question(self) -> str:
-        """What people are asked."""
+        """The question for people."""
         return self.settings.question
 
     def send(self, round_name: str, tasks: Sequence[Task]) -> None:
@@ -98,9 +98,10 @@ class PageLabeler:
         return visible_lines(read_text(path, "labeling.guideline", MOST_BYTES))
 
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
-        """Bring all that was said about these tasks, if any of it is new.
+        """Return all statements about these tasks, or nothing if there are no new ones.
 
-        A cursor on ids could pass over an answer whose transaction ended after a later one.
+        The cursor is a digest: one of ids could miss an answer whose transaction ended after a
+        later one.
         """
         with self._database.read() as connection:
             answer = _statements_of(connection, sorted(tasks))
@@ -111,7 +112,7 @@ class PageLabeler:
         return Collected(tuple(map(_event, answer)), cursor=marker)
 
     def state(self) -> str:
-        """Text that differs whenever somebody said something more."""
+        """Return a text that changes with each new statement."""
         with self._database.read() as connection:
             return page_store.state(connection)
 
@@ -128,9 +129,9 @@ class PageLabeler:
 
 
 def _shared_round(block: Block, page_round: PageRound, tasks: Sequence[Task]) -> PageRound:
-    """Make the round on the page that all share who ask the same, of one window.
+    """Return the round on the page shared by rounds of one window with the same question.
 
-    Who asks otherwise, of other classes or with another guideline, asks by itself.
+    Rounds with another question, other classes or another guideline do not share it.
     """
     end = max((task.predicted_before for task in tasks if task.predicted_before), default=None)
     window = "" if end is None else f"-{end:%Y-%m-%dT%H%M%S}"

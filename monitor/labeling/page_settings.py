@@ -1,4 +1,4 @@
-"""What the config says of labels given on the labeling page."""
+"""Settings of labels from the labeling page."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from monitor.domain.settings import Labeling
 
 
 class PageSettings(Labeling):
-    """What the labeling page asks: ``question`` must be one that "yes" and "no" answer.
+    """Content of the labeling page: ``question`` must be a yes-or-no question.
 
-    In a block of ``classes`` people may be asked for the class instead: with ``answer: class`` they
-    see each item once, and choose one of the classes, for all monitors of the block that drew it.
-    ``guideline`` is a Markdown file that says what counts as yes, with examples. A round
-    keeps all of this as it was when its tasks went out.
+    In a block of ``classes``, ``answer: class`` asks for the class instead: people see each item
+    once and choose one of the classes, for all monitors of the block that drew the item.
+    ``guideline`` is a Markdown file that explains what counts as yes, with examples. A round
+    stores these settings when its tasks are sent.
     """
 
     kind: Literal["page"] = "page"

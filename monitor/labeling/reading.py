@@ -1,7 +1,7 @@
-"""Rows of label files: CSV, a workbook, or JSON objects on lines, ours or a labeling tool's.
+"""Reads rows of label files: CSV, workbooks, or JSON lines of this program or a labeling tool.
 
-They are read one after the other, so that no file takes much memory. What a file holds that is
-refused as a whole is repeated nowhere: it may be no label file at all.
+Rows are read one by one, to save memory. If a file is refused as a whole, messages do not quote its
+content, since it may not be a label file at all.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _NEEDED = {"task", "label"}
 _NO_LABEL_ROW = "is not an object with the keys task and label"
 _TOO_LONG = f"has a cell of more than {_MEGABYTES} MB; empty it"
 _CSV_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_LIMIT = threading.RLock()  # Held to read CSV: the limit of its cells is one for the whole process
+_LIMIT = threading.RLock()  # Held while CSV is read, since its cell limit is global to the process
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One row of a label file, as written there; ``problem`` where it is no row at all.
+    """One row of a label file as written; ``problem`` explains why it cannot be read.
 
-    ``missing`` are the columns of the file that the row has no cell for, and ``cut`` marks that
-    the file ends with this row and without a line break.
+    ``missing`` are the columns without a cell in this row. ``cut``: the file ends with this row
+    and without a line break.
     """
 
     number: int
@@ -51,17 +51,17 @@ class Line:
 
 
 def printable(text: str) -> str:
-    """Show a text of strangers, as the name of a file, without what a screen or a log cannot."""
+    """Replace characters that are not printable in an untrusted text, such as a file name."""
     return "".join(each if each.isprintable() else "?" for each in text)
 
 
 def is_workbook(path: Path) -> bool:
-    """Whether a file is a workbook of a spreadsheet."""
+    """Whether a file is a workbook, by its name."""
     return path.suffix.lower() == ".xlsx"
 
 
 def is_jsonl(path: Path) -> bool:
-    """Whether a file has a JSON object on each line."""
+    """Whether a file has JSON lines, by its name."""
     return path.suffix.lower() in (".jsonl", ".ndjson")
 
 
@@ -71,7 +71,7 @@ def opened(path: Path, *, follow: bool = False) -> Iterator[IO[bytes]]:
 
     follow: Whether a link may be followed.
 
-    Raises `LabelsRefused` if it cannot be one, naming it: missing, no file, a link, too large.
+    Raises `LabelsRefused` if it is missing, not a file, a link, or too large.
     """
     name = printable(path.name)
     if not follow and path.is_symlink():
@@ -82,7 +82,7 @@ def opened(path: Path, *, follow: bool = False) -> Iterator[IO[bytes]]:
     except OSError as error:
         raise _unreadable(path, error) from error
     with stream:
-        # Asked of the open file: at the path there may be another one now.
+        # Check the open file, since the path may refer to another one now.
         status = os.fstat(stream.fileno())
         if not stat.S_ISREG(status.st_mode):
             message = f"{name} is not a file; label files are {KINDS}"
@@ -101,9 +101,9 @@ def opened(path: Path, *, follow: bool = False) -> Iterator[IO[bytes]]:
 
 
 def read_text(path: Path, setting: str, most: int) -> str:
-    """Read a file that a setting names, of up to ``most`` bytes.
+    """Read a text file named by a setting, of at most ``most`` bytes.
 
-    Raises `LabelsRefused` with the setting and the path.
+    Raises `LabelsRefused` with the setting and the path if it cannot be read.
     """
     about = f"{setting}: {path}"
     try:
@@ -123,7 +123,7 @@ def read_text(path: Path, setting: str, most: int) -> str:
 
 
 def open_file(path: Path, *, follow: bool) -> IO[bytes]:
-    """Open a file for reading without waiting, as for somebody who writes into a pipe."""
+    """Open a file for reading without blocking, as a pipe without a writer would."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     if not follow:
         flags |= getattr(os, "O_NOFOLLOW", 0)
@@ -140,9 +140,9 @@ def _unreadable(path: Path, error: OSError) -> LabelsRefused:
 
 
 def ends_whole(path: Path) -> bool:
-    """Whether the last row of a file has its end: a line break, or the brace of its JSON object.
+    """Whether a file is complete: a final line break or JSON object, or a complete workbook.
 
-    A workbook has all its parts. True where the file cannot be read, which reading it reports.
+    Returns True if the file cannot be read; reading it then reports the problem.
     """
     try:
         with opened(path) as stream:
@@ -170,10 +170,10 @@ def _is_object(end: bytes) -> bool:
 
 
 def read_lines(path: Path, *, follow: bool = False) -> Iterator[Line]:
-    """All rows of a label file but empty ones.
+    """Yield all rows of a label file except empty ones.
 
-    Raises `LabelsRefused` if it is no label file, or has a cell or a row that is too long; rows
-    before may have come.
+    Raises `LabelsRefused` if it is not a label file, or if a cell or a row is too long; this may
+    happen after some rows.
     """
     name = printable(path.name)
     if not (is_jsonl(path) or is_workbook(path) or path.suffix.lower() == ".csv"):
@@ -193,7 +193,7 @@ def read_lines(path: Path, *, follow: bool = False) -> Iterator[Line]:
 
 
 def _text_lines(name: str, stream: IO[bytes]) -> Iterator[str]:
-    """Give line after line, as line feeds end them."""
+    """Yield the lines of a file, split at line feeds."""
     at = 0
     while line := stream.readline(LONGEST_ROW + 1):
         if len(line) > LONGEST_ROW:
@@ -215,7 +215,7 @@ def _text_lines(name: str, stream: IO[bytes]) -> Iterator[str]:
 
 @contextmanager
 def cells_up_to(characters: int) -> Iterator[None]:
-    """Let cells of CSV files be as long as this and no longer, for this reading only."""
+    """Set the limit for the length of CSV cells within this block."""
     with _LIMIT:
         previous = csv.field_size_limit(characters)
         try:
@@ -230,7 +230,7 @@ def _csv_lines(name: str, texts: Iterable[str]) -> Iterator[Line]:
         try:
             lines = (line for text in texts for line in _CSV_LINE.findall(text))
             header, separator, seen = read_header(name, lines)
-            # Strict, since a quote that is never closed would else swallow all rows after it.
+            # Strict, since an unclosed quote would otherwise swallow all rows after it.
             rows = csv.reader(chain(seen, lines), delimiter=separator, strict=True)
             for number, row in enumerate(rows, start=1):
                 if number > 1 and any(cell.strip() for cell in row):
@@ -251,7 +251,7 @@ def _csv_line(number: int, header: list[str], row: list[str]) -> Line:
 
 
 def read_sheet(name: str, stream: IO[bytes]) -> tuple[list[str], list[SheetRow]]:
-    """Read a workbook: the columns, and all rows with the header as the first."""
+    """Read a workbook; returns its columns, and all rows including the header."""
     rows = workbooks().sheet_rows(name, stream, MOST_BYTES)
     cells = ["" if cell.value is None else str(cell.value).strip() for cell in rows[0] if rows]
     return _columns(name, [cells]), rows
@@ -278,9 +278,9 @@ def _sheet_problem(header: Sequence[str], row: SheetRow) -> str | None:
 
 
 def read_header(name: str, lines: Iterable[str]) -> tuple[list[str], str, list[str]]:
-    """Find the header and the separator; spreadsheets of half the world write semicolons.
+    """Find the header and the separator; spreadsheets in many countries use semicolons.
 
-    Returns what was read for it too, which holds the header and may hold more.
+    Also returns the lines read so far: the header, and possibly more.
     """
     coming, seen = iter(lines), list[str]()
 
@@ -299,7 +299,7 @@ def read_header(name: str, lines: Iterable[str]) -> tuple[list[str], str, list[s
 
 
 def _columns(name: str, readings: Sequence[Sequence[str]]) -> list[str]:
-    """Names of the columns by the last reading of a header, which lacks none."""
+    """Return the column names of the last reading; raises `LabelsRefused` if one is missing."""
     missing = _NEEDED - {own_name(cell) for cells in readings for cell in cells}
     if not {*map(own_name, readings[-1])} >= _NEEDED:
         columns = " and ".join(sorted(missing, reverse=True) or sorted(_NEEDED, reverse=True))
@@ -330,7 +330,7 @@ def _jsonl_lines(texts: Iterable[str]) -> Iterator[Line]:
 
 
 def _jsonl_cells(row: dict[str, Any]) -> dict[str, Any]:
-    """Cells of a row by column; `LabelsRefused` has what is wrong with it."""
+    """Return the cells of a row by column; raises `LabelsRefused` if the row is invalid."""
     cells = dict(zip(own_names(list(row)), row.values(), strict=True))
     if not cells.keys() >= _NEEDED:
         raise LabelsRefused(_NO_LABEL_ROW)

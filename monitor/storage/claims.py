@@ -1,4 +1,4 @@
-"""What claims on rounds and on effects share, and the order of writes to a monitor."""
+"""Functions common to claims on rounds and on effects, and the lock for writes to a monitor."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from monitor.storage.database import clock_ms
 from monitor.storage.tables import monitors
 
 _SUSPECTED = "#"
-"""Parts the worker's name from the number of tries by itself in the column ``claimed_by``."""
+"""Separates the worker's name from the number of isolated attempts in column ``claimed_by``."""
 
 
 _PROC = Path("/proc")
@@ -21,16 +21,16 @@ _NONE, _UNKNOWN = "-", "?"
 
 
 def worker_name(pid: int | None = None) -> str:
-    """Name a process of this machine: place, process id, start time.
+    """Return the name of a process on this machine: host, process id, start time.
 
-    The place has boot and process-id namespace, since containers may share a host name.
+    The host part includes boot id and process-id namespace, since containers may share a host name.
     """
     pid = os.getpid() if pid is None else pid
     return f"{_host()}/{pid}/{_started(pid)}"
 
 
 def is_dead(worker: str) -> bool:
-    """Whether a worker was a process of this machine that no longer runs; false if unknown."""
+    """Whether a worker was a process of this machine that no longer runs; False if unknown."""
     host, _, process = worker.partition("/")
     pid, _, started = process.partition("/")
     if host != _host() or started == _UNKNOWN or not pid.isdigit():
@@ -48,21 +48,21 @@ def _host() -> str:
 
 
 def _started(pid: int) -> str:
-    """Start time of a process in clock ticks, ``-`` without one, ``?`` if unknowable."""
+    """Return a process's start time in clock ticks; ``-`` if it does not run, ``?`` if unknown."""
     if not (_PROC / "self/stat").exists():
         return _UNKNOWN
     try:
         stat = (_PROC / str(pid) / "stat").read_text()
     except OSError:
         return _UNKNOWN if _runs(pid) else _NONE
-    # The program's name, in brackets, may hold anything; behind it the 20th is the start time
-    # (proc(5), field 22), and the first the state, by which a zombie has ended.
+    # The program's name, in parentheses, may contain anything. After it, the first field is the
+    # state (zombies count as ended) and the 20th is the start time (proc(5), field 22).
     fields = stat.rsplit(")", 1)[1].split()
     return _NONE if fields[0] in {"Z", "X"} else fields[19]
 
 
 def _runs(pid: int) -> bool:
-    """Ask the kernel, since the process may be another user's that /proc hides from us."""
+    """Whether a process exists; asks the kernel, since /proc may hide other users' processes."""
     try:
         os.kill(pid, 0)  # signal 0 is not sent
     except ProcessLookupError:
@@ -75,21 +75,21 @@ def _runs(pid: int) -> bool:
 def is_free(
     table: Table, claimed_by: str | None, attempt: int, milliseconds: int
 ) -> ColumnElement[bool]:
-    """Whether a row read so may be claimed: unclaimed, run out, or of a worker that is gone.
+    """Whether a row with these values is free: unclaimed, expired, or claimed by a dead worker.
 
-    A claim that ends later than claims last was made by a clock that was ahead of the time.
+    A claim that ends later than a new claim would was made by a clock that was ahead, and is free.
     """
     until = table.c.claimed_until
-    # All times are the database's: clocks of two machines may differ by more than a claim lasts.
+    # All times are the database's: the clocks of machines may differ by more than a claim lasts.
     free = or_(until.is_(None), until < clock_ms(), until > clock_ms() + milliseconds)
     if claimed_by is not None and is_dead(claimed_by.partition(_SUSPECTED)[0]):
         free = or_(free, table.c.claimed_by == claimed_by)
-    # Whoever claimed it since it was read made the attempt one more, and wins.
+    # A worker that claimed it since it was read has raised the attempt, and wins.
     return and_(free, table.c.attempt == attempt)
 
 
 def attempts_alone(claimed_by: str | None) -> int:
-    """Read from a claim how many tries in a row were made by themselves; 0: this one was not.
+    """Return the number of isolated attempts in a row from a claim; 0 if it is not isolated.
 
     >>> attempts_alone("host/17/1#3"), attempts_alone("host/17/1"), attempts_alone(None)
     (3, 0, 0)
@@ -98,7 +98,7 @@ def attempts_alone(claimed_by: str | None) -> int:
 
 
 def claim_of_ours(table: Table, milliseconds: int, *, alone: int = 0) -> dict[str, Any]:
-    """Values that make a row ours for some time; each claim is its own attempt."""
+    """Return the column values that claim a row for this process; each claim is a new attempt."""
     return {
         "claimed_by": f"{worker_name()}{_SUSPECTED}{alone}" if alone else worker_name(),
         "claimed_until": clock_ms() + milliseconds,
@@ -107,10 +107,10 @@ def claim_of_ours(table: Table, milliseconds: int, *, alone: int = 0) -> dict[st
 
 
 def wait_for_turn(connection: Connection, which: ColumnElement[bool]) -> int:
-    """Wait until nobody else writes to a monitor, and return its id.
+    """Lock a monitor for writing until the transaction ends, and return its id.
 
-    Without it two writers on PostgreSQL could overwrite each other, or lock rounds in opposite
-    orders. Every write of estimates, rounds or labels begins with this.
+    Without this lock, two writers on PostgreSQL could overwrite each other, or lock rounds in
+    opposite orders. Every write of estimates, rounds or labels begins with it.
     """
     result = wait_if_recorded(connection, which)
     if result is None:
@@ -120,7 +120,7 @@ def wait_for_turn(connection: Connection, which: ColumnElement[bool]) -> int:
 
 
 def wait_if_recorded(connection: Connection, which: ColumnElement[bool]) -> int | None:
-    """Wait as `wait_for_turn` does; None if there is no such monitor."""
-    # FOR NO KEY UPDATE: who only inserts rows that refer to the monitor does not wait for it.
+    """Lock a monitor as `wait_for_turn` does; None if there is no such monitor."""
+    # FOR NO KEY UPDATE: inserts of rows that refer to the monitor do not wait for it.
     query = select(monitors.c.id).where(which).with_for_update(key_share=True)
     return connection.scalar(query)

@@ -1,4 +1,4 @@
-"""Which file or folder keeps a SQLite store from being written, and why."""
+"""Finds the file or folder that prevents writes to a SQLite store, and the reason."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PASSING = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno
 
 
 class ClosedPath(NamedTuple):
-    """A path that cannot be written; another disk or another user may be able to."""
+    """A path that cannot be written; on another disk or as another user it may be."""
 
     path: Path
     reason: str
@@ -21,9 +21,9 @@ class ClosedPath(NamedTuple):
 
 
 def closed_path(store: Path) -> ClosedPath | None:
-    """Find what cannot be written of a store: its folder, its file or SQLite's files beside it.
+    """Return the part of a store that cannot be written: its folder, its file or SQLite's files.
 
-    None if all can be written, or if what keeps them from it passes, such as a full disk.
+    Returns None if all can be written, or if the obstacle is temporary, such as a full disk.
     """
     files = (store.with_name(f"{store.name}{end}") for end in ("", "-wal", "-shm"))
     for path in (store.parent, *files):

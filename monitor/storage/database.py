@@ -52,7 +52,7 @@ Of = TypeVar("Of")
 Id = TypeVar("Id", int, str)
 
 _WRITES = "monitor_writes"
-_ONLY_READS = "monitor_only_reads"  # how a connection was left
+_ONLY_READS = "monitor_only_reads"  # current mode of a connection
 _INSERTS: dict[str, Callable[[Table], sqlite.Insert | postgresql.Insert]] = {
     "sqlite": sqlite.insert,
     "postgresql": postgresql.insert,
@@ -61,12 +61,12 @@ _BEGIN_WRITING = "BEGIN IMMEDIATE"  # takes SQLite's write lock before anything 
 _LOCK_MS = 30_000  # longer than any transaction should take
 _TURN_AWAY_S = 0.01  # between two tries to switch the log on
 _IDLE_MS = 60_000
-"""A transaction whose process is stopped, or whose machine is gone, holds up others no longer."""
+"""Longest idle time in a transaction, so that a stopped process does not block others for ever."""
 PRIVATE = 0o660
-"""Mode of a store's file and its copies, before the umask: they hold what strangers wrote."""
+"""Mode of a store's file and its copies, before the umask: they contain texts of other people."""
 
 _CLOSED = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY})
-_PRIMARY_CODE = 0xFF  # of SQLite's error codes, whose higher bits say more
+_PRIMARY_CODE = 0xFF  # mask for SQLite's primary error code; higher bits have details
 _CHUNK = 500  # Bound values of a statement, under every database's limit
 _NOT_ALLOWED = "42501"  # PostgreSQL's code for a privilege that is missing
 _CLOSED_UNDER_US = "closed database"
@@ -74,7 +74,7 @@ _READ_ONLY = "25006"  # its code for a write to a standby
 
 
 def chunks(ids: Sequence[Id]) -> Iterator[Sequence[Id]]:
-    """Cut ids into parts that one statement can bind."""
+    """Split ids into parts that one statement can bind."""
     for start in range(0, len(ids), _CHUNK):
         yield ids[start : start + _CHUNK]
 
@@ -84,7 +84,7 @@ def in_chunks(
     ids: Sequence[Id],
     read: Callable[[Connection, Sequence[Id]], Mapping[Id, Of]],
 ) -> dict[Id, Of]:
-    """Read something by id, in as many statements as the number of ids takes."""
+    """Call ``read`` with chunks of the ids and merge its results."""
     result: dict[Id, Of] = {}
     for some in chunks(ids):
         result.update(read(connection, some))
@@ -92,7 +92,7 @@ def in_chunks(
 
 
 class clock_ms(FunctionElement[int]):  # noqa: N801  reads as the SQL function it stands for
-    """The database's own clock in milliseconds since 1970, as all claims are timed by it."""
+    """The database's clock in milliseconds since 1970, which times all claims."""
 
     type = BigInteger()
     inherit_cache = True
@@ -109,7 +109,7 @@ def _postgresql_clock(*_: Any, **__: Any) -> str:
 
 
 def listed(connection: Connection, texts: Sequence[str]) -> Select[tuple[str]]:
-    """Give texts as a query to search in: one bound value, however many they are."""
+    """Return a query of texts, for use with IN; it binds one value for any number of texts."""
     if connection.dialect.name == "sqlite":
         rows: Any = func.json_each(json.dumps(list(texts))).table_valued("value")
     else:
@@ -118,12 +118,12 @@ def listed(connection: Connection, texts: Sequence[str]) -> Select[tuple[str]]:
 
 
 def change(connection: Connection, table: Table, *which: ColumnElement[bool], **values: Any) -> int:
-    """Update the rows for which all of this holds; returns how many there were."""
+    """Update the rows that meet all conditions; returns their number."""
     return connection.execute(update(table).where(*which).values(**values)).rowcount
 
 
 def remove(connection: Connection, table: Table, *which: ColumnElement[bool]) -> int:
-    """Delete the rows for which all of this holds; returns how many there were."""
+    """Delete the rows that meet all conditions; returns their number."""
     return connection.execute(delete(table).where(*which)).rowcount
 
 
@@ -134,7 +134,7 @@ def insert_all(connection: Connection, table: Table, rows: Iterable[Mapping[str,
 
 
 def insert_some(connection: Connection, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Insert rows where having none could only be a bug, which ends the transaction."""
+    """Insert rows; raises `ValueError` if there are none, which would be a bug."""
     if not (written := list(rows)):
         message = f"there are no rows for {table.name}"
         raise ValueError(message)
@@ -144,21 +144,21 @@ def insert_some(connection: Connection, table: Table, rows: Iterable[Mapping[str
 def insert_all_new(
     connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]
 ) -> list[int]:
-    """Insert rows at once and return the ids of those whose unique keys no other row had."""
+    """Insert the rows whose unique keys are new, and return their ids."""
     insert = _INSERTS[connection.dialect.name](table)
     added = insert.on_conflict_do_nothing().returning(table.c.id)
     return [int(scalar) for scalar in connection.execute(added, list(rows)).scalars()]
 
 
 def add_missing(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert rows in this order, except rows whose unique key another row has."""
+    """Insert rows in this order, except those whose unique key exists."""
     if rows:
         insert = _INSERTS[connection.dialect.name](table)
         connection.execute(insert.on_conflict_do_nothing(), list(rows))
 
 
 def put_all(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert rows, each in place of the one of the same primary key, if there is one."""
+    """Insert rows, or update existing rows with the same primary key."""
     insert = _INSERTS[connection.dialect.name](table)
     keys = table.primary_key.columns.keys()
     others = {name: insert.excluded[name] for name in rows[0] if name not in keys}
@@ -167,7 +167,7 @@ def put_all(connection: Connection, table: Table, rows: Sequence[Mapping[str, An
 
 
 class Database:
-    """One store: opens transactions, and raises an error people understand if it cannot."""
+    """A store: opens transactions, and converts database errors to errors of this package."""
 
     def __init__(self, url: str) -> None:
         self.engine = _engine(url)
@@ -185,7 +185,7 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """Run one transaction that may write; all of it is kept, or nothing."""
+        """Run one transaction that may write."""
         with self._error_text(), self.engine.connect() as connection:
             connection = connection.execution_options(**{_WRITES: True})  # noqa: PLW2901
             crashpoint("begin")
@@ -196,7 +196,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Run one transaction that sees one state of the store and writes nothing."""
+        """Run one read-only transaction with a consistent view of the store."""
         options: dict[str, Any] = (
             {_WRITES: False}
             if self.is_sqlite
@@ -233,7 +233,7 @@ class Database:
         )
 
     def _sentence(self, error: DBAPIError) -> MonitorError | None:
-        """Return what a database error means for a person; None for a bug of the program."""
+        """Convert a database error to an error for people; None if it is a bug of this program."""
         first = (str(error.orig).strip().splitlines() or [type(error.orig).__name__])[0]
         cause = masked(first, self._secrets)
         if isinstance(error, DataError):
@@ -262,7 +262,7 @@ class Database:
         return None
 
     def _closed(self, closed: ClosedPath, cause: str) -> MonitorError:
-        """Describe what cannot be written; a disk that takes no writes at all may come back."""
+        """Convert a path that cannot be written to an error; a read-only disk is temporary."""
         if closed.is_disk:
             return self._unavailable(f"{closed.path} is on a disk that takes no writes ({cause})")
         if closed.is_permission:
@@ -283,17 +283,17 @@ class Database:
         return None if folder.is_dir() else folder
 
     def _closed_path(self, error: DBAPIError) -> ClosedPath | None:
-        """Find what cannot be written, if that is what SQLite met."""
+        """Return the path that cannot be written, if this is SQLite's error."""
         code = getattr(error.orig, "sqlite_errorcode", 0) & _PRIMARY_CODE
         name = self.engine.url.database or ""
         return None if code not in _CLOSED or name.startswith("file:") else closed_path(Path(name))
 
 
 def _is_outage(error: DBAPIError) -> bool:
-    """Whether an error is of the database, its driver or the way to it: also a deadlock or a lock.
+    """Whether an error comes from the database, its driver or the network; includes lock errors.
 
-    Those of what we ask (programming, integrity, not supported) are none, unless the connection
-    was closed under us, as SQLite's driver says it.
+    Errors of our statements (programming, integrity, not supported) do not count, unless the
+    connection was closed meanwhile, as reported by SQLite's driver.
     """
     state = getattr(error.orig, "sqlstate", None)
     return (
@@ -346,12 +346,12 @@ def _postgresql_engine(url: str) -> Engine:
 
 
 def _sqlite_engine(url: str) -> Engine:
-    engine = create_engine(url, hide_parameters=True)  # what strangers wrote is in no log
+    engine = create_engine(url, hide_parameters=True)  # keeps texts of other people out of logs
 
     @event.listens_for(engine, "do_connect")
     def _private(*_: object) -> None:
-        # SQLite would make a file that everybody may read. What is wrong with the place is said
-        # when the store is opened.
+        # SQLite would create a file that everybody may read. Opening the store reports problems
+        # with its path.
         path = engine.url.database or ":memory:"
         if not path.startswith((":", "file:")):
             with suppress(OSError):
@@ -359,7 +359,7 @@ def _sqlite_engine(url: str) -> Engine:
 
     @event.listens_for(engine, "connect")
     def _settings(connection: sqlite3.Connection, _: object) -> None:
-        connection.isolation_level = None  # transactions begin where _begin says so
+        connection.isolation_level = None  # _begin starts the transactions
         for pragma in (
             f"busy_timeout={_LOCK_MS}",  # first, since the others may have to wait
             "synchronous=FULL",  # a power cut takes nothing that was committed
@@ -371,8 +371,8 @@ def _sqlite_engine(url: str) -> Engine:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        # A deferred transaction that reads and then writes fails at once when another writes, so
-        # those that write say so at their start, and those that read cannot.
+        # A deferred transaction that reads and then writes fails at once while another writes. So
+        # writing transactions take the lock at their start, and reading ones cannot write.
         writes = connection.get_execution_options().get(_WRITES)
         if connection.info.get(_ONLY_READS, False) is not (writes is False):
             connection.exec_driver_sql(f"pragma query_only={'ON' if writes is False else 'OFF'}")
@@ -383,9 +383,9 @@ def _sqlite_engine(url: str) -> Engine:
 
 
 def _log_prefix(connection: sqlite3.Connection) -> None:
-    """Let readers and a writer work side by side: the file remembers it.
+    """Switch the file to a write-ahead log, so that readers do not block a writer.
 
-    SQLite refuses this at once, regardless of the timeout, while another writes to a new file.
+    SQLite refuses this at once, regardless of its timeout, while another writes to a new file.
     """
     give_up = time.monotonic() + _LOCK_MS / 1000
     while True:

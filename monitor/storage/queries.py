@@ -1,4 +1,4 @@
-"""Queries, and parts of queries, that many stores share."""
+"""Queries and parts of queries used by many store modules."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ VersionId: TypeAlias = tuple[int, int]  # Id of a round, and one of its versions
 
 
 def named(monitor: str | None) -> ColumnElement[bool]:
-    """Whether a row of ``monitors`` has this name; any has if None."""
+    """Whether a row of ``monitors`` has this name; None matches all."""
     return true() if monitor is None else monitors.c.name == monitor
 
 
 def of_monitor(monitor: str | None) -> ColumnElement[bool]:
-    """Whether a row of ``rounds`` belongs to a monitor; any does if None."""
+    """Whether a row of ``rounds`` belongs to a monitor; None matches all."""
     if monitor is None:
         return true()
     monitor_id = select(monitors.c.id).where(monitors.c.name == monitor).scalar_subquery()
@@ -39,18 +39,18 @@ def of_version(table: Table, round_id: int, version: int) -> Select[Any]:
 def version_rows(
     rows: Mapping[VersionId, Iterable[Mapping[str, Any]]],
 ) -> Iterator[dict[str, Any]]:
-    """Key rows by the versions that they are of."""
+    """Add the columns of the round and version to rows."""
     for (round_id, version), of_version in rows.items():
         yield from ({"round_id": round_id, "version": version, **row} for row in of_version)
 
 
 def picked(source: object, names: Iterable[str]) -> dict[str, Any]:
-    """Take values out of a row or an object whose names are the same in both."""
+    """Return the named attributes of a row or an object as a dict."""
     return {name: getattr(source, name) for name in names}
 
 
 def by_first(connection: Connection, query: Select[Any]) -> dict[Any, list[Any]]:
-    """Read rows by their first column: the rest of each, or its one value if there is no more."""
+    """Group rows by their first column: lists of the other columns, or of the only other one."""
     result: dict[Any, list[Any]] = {}
     for first, *rest in connection.execute(query):
         result.setdefault(first, []).append(rest if len(rest) > 1 else rest[0])
@@ -58,7 +58,7 @@ def by_first(connection: Connection, query: Select[Any]) -> dict[Any, list[Any]]
 
 
 def newest_round(until: datetime, *which: ColumnElement[bool]) -> ScalarSelect[int]:
-    """Id of the newest such round of a row of ``monitors``, found by steps back from its end."""
+    """Return a subquery for the id of the newest matching round of a row of ``monitors``."""
     return (
         select(rounds.c.id)
         .where(rounds.c.monitor_id == monitors.c.id, rounds.c.slot <= until, *which)

@@ -1,4 +1,4 @@
-"""Bringing the store's schema up to date, and refusing to work on any other."""
+"""Upgrades the store's schema, and refuses stores with another schema."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 VERSION_TABLE = "monitor_schema_version"
 _BEFORE_RELEASE = "monitor_alembic_version"
-"""Development versions before 0.1.0 kept their schema's name here."""
+"""Version table of development versions before 0.1.0."""
 _MIGRATING = 0x6D6F6E69746F72  # "monitor": names the lock below
 
 
 def migrations_folder() -> Path:
-    """Where the migrations are: inside the wheel, or at the top of a checkout."""
+    """Return the folder of the migrations: inside the wheel, or at the top of a checkout."""
     shipped = Path(str(files("monitor"))) / "migrations"
     return shipped if shipped.is_dir() else Path(str(files("monitor"))).parent / "migrations"
 
 
 def alembic_config(connection: Connection | None = None) -> AlembicConfig:
-    """Alembic's settings, for our own commands and for its command line."""
+    """Return Alembic's settings, for our commands and for its command line."""
     from alembic.config import Config as AlembicConfig  # noqa: PLC0415  0.1 s, rarely needed
 
     config = AlembicConfig()
@@ -51,7 +51,7 @@ def upgrade(database: Database) -> None:
 
 
 def check(database: Database) -> None:
-    """Raise `SchemaMismatch` unless the store holds exactly this program's schema."""
+    """Raise `SchemaMismatch` unless the store has exactly this program's schema."""
     with database.read() as connection:
         current, head = _current(connection), _head()
         if current == head:
@@ -65,7 +65,7 @@ def check(database: Database) -> None:
 
 
 def ready(database: Database) -> None:
-    """Create the schema in an empty store; refuse any other than this program's."""
+    """Create the schema in an empty store; raises `SchemaMismatch` for any other schema."""
     with database.read() as connection:
         empty = _current(connection) is None
         _refuse_unknown(connection, database)
@@ -75,12 +75,12 @@ def ready(database: Database) -> None:
 
 
 def store_id(connection: Connection) -> str:
-    """Read the id that this store was given when it was made."""
+    """Read the id of this store, assigned at its creation."""
     return str(connection.execute(select(store.c.id)).scalar_one())
 
 
 def current_revision(database: Database) -> str | None:
-    """Read which schema the store holds, None if it holds none."""
+    """Read the store's schema revision; None if the store is empty."""
     with database.read() as connection:
         return _current(connection)
 
@@ -94,7 +94,7 @@ def _current(connection: Connection) -> str | None:
 
 
 def revisions() -> list[str]:
-    """Names of this program's schemas, oldest first: each migration's file begins with its own."""
+    """Return this program's schema revisions, oldest first, from the migrations' file names."""
     scripts = (migrations_folder() / "versions").glob("[0-9]*_*.py")
     return sorted(path.name.partition("_")[0] for path in scripts)
 

@@ -1,4 +1,4 @@
-"""The SQLite store as a file: copied while it is in use, its log wiped."""
+"""Backup of a SQLite store while it is in use, and emptying of its log."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from monitor.storage.database import PRIVATE, Database
 
 
 def path_of(database: Database) -> Path:
-    """Name the file of a SQLite store."""
+    """Return the path of a SQLite store."""
     return Path(database.engine.url.database or "")
 
 
 def back_up(database: Database, target: Path, *, replace: bool = False) -> int:
-    """Copy the store as it is at one moment, compact, while others use it; return its bytes.
+    """Write a consistent, compact copy of the store while others use it; return its size in bytes.
 
-    The copy is checked before it appears. Raises `InputRefused` if the target is there, is the
-    store itself, or cannot be written; `ConfigRefused` if the store is not a SQLite file;
+    The copy is checked before it appears. Raises `InputRefused` if the target exists, is the store
+    itself, or cannot be written; `ConfigRefused` if the store is not a SQLite file;
     `StoreUnavailable` if the copy is incomplete.
     """
     _refuse(database, target, replace=replace)
@@ -37,8 +37,8 @@ def back_up(database: Database, target: Path, *, replace: bool = False) -> int:
             )
             raise StoreUnavailable(message) from error
         _check(unfinished)
-        # The file before its name, then the folder, which holds the name: after a power cut the
-        # name stands for the old copy or for the whole new one.
+        # Sync the file, rename it, then sync the folder: after a power cut the name refers to the
+        # old copy or to the whole new one.
         _to_disk(unfinished)
         unfinished.replace(target)
         _to_disk(target.parent)
@@ -52,7 +52,7 @@ def back_up(database: Database, target: Path, *, replace: bool = False) -> int:
 
 
 def wipe_log(database: Database) -> bool:
-    """Empty the log, where deleted texts would still stand; false if a reader kept it from that."""
+    """Empty the log, which may still contain deleted texts; False if a reader prevented it."""
     if not database.is_sqlite:
         return True
     with closing(sqlite3.connect(path_of(database), timeout=30)) as connection:
@@ -82,7 +82,7 @@ def _refuse(database: Database, target: Path, *, replace: bool) -> None:
 
 
 def _check(copy: Path) -> None:
-    """Read the whole copy, since a backup that cannot be used is found out too late."""
+    """Check the whole copy, and raise `StoreUnavailable` if it is damaged."""
     with closing(sqlite3.connect(copy)) as connection:
         problems = [row[0] for row in connection.execute("pragma integrity_check")]
         broken = connection.execute("pragma foreign_key_check").fetchall()

@@ -1,4 +1,4 @@
-"""The tables. `migrations/` builds the same ones, and a test says so."""
+"""The tables. `migrations/` creates the same ones, and a test compares them."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _NAMING = {
     "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
     "pk": "pk_%(table_name)s",
 }
-"""Names of constraints: a migration can only drop what has one."""
+"""Names of constraints: a migration can only drop a constraint that has a name."""
 
-# SQLite gives rows a number of their own only in a column of type INTEGER.
+# SQLite autoincrements only columns of type INTEGER.
 BigId = BigInteger().with_variant(Integer, "sqlite")
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """Aware UTC in Python; SQLite keeps it without the zone, PostgreSQL with."""
+    """Aware UTC times in Python; SQLite stores them without the zone, PostgreSQL with it."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -57,7 +57,7 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """Give every time its zone back."""
+        """Return times as aware UTC."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
@@ -69,17 +69,17 @@ metadata = MetaData(naming_convention=_NAMING)
 def define_table(
     name: str, *parts: Column[Any] | Constraint | Index, comment: str | None = None
 ) -> Table:
-    """Add a table of columns and constraints to the store."""
+    """Define a table of the store from columns and constraints."""
     return Table(name, metadata, *parts, comment=comment)
 
 
 def required(kind: Any, *names: str) -> Iterator[Column[Any]]:
-    """Make columns of one type that hold a value in every row."""
+    """Return columns of one type that cannot be null."""
     return (Column(name, kind, nullable=False) for name in names)
 
 
 def optional(kind: Any, *names: str) -> Iterator[Column[Any]]:
-    """Make columns of one type that may be null."""
+    """Return columns of one type that can be null."""
     return (Column(name, kind) for name in names)
 
 
@@ -89,7 +89,7 @@ def _version() -> tuple[Column[Any], Column[Any]]:
 
 
 def _stratum(*more: Column[Any]) -> Iterator[Column[Any] | Constraint]:
-    """Key a table by a stratum of a round, or of one of its versions, and more."""
+    """Yield the key columns of a table by stratum of a round, and further ones."""
     yield Column("stratum", String(40), primary_key=True)
     yield from more
     yield ForeignKeyConstraint(["round_id", "stratum"], ["strata.round_id", "strata.stratum"])

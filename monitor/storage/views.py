@@ -1,7 +1,7 @@
-"""The views: what a person with ``sqlite3`` or ``psql`` looks at first, and what dashboards read.
+"""The views, for people with ``sqlite3`` or ``psql`` and for dashboards.
 
-docs/reference/tables.md explains each column. Views say what the store has, of each round by its
-newest version; they define no rules. No migration creates them: after one, all are created again.
+docs/reference/tables.md explains each column. Views show stored data, of the newest version of each
+round; they define no rules. Migrations do not create them: all are recreated after an upgrade.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import DDL, Connection, inspect
 
 _EQUAL_COLUMNS = {
-    # A class with a stratum that holds items but no label has no scaled counts: NULL, no guess.
+    # A class with a stratum that has items but no label has no scaled counts: NULL, no guess.
     "confusion_matrices": """
 with cells as (
     select
@@ -61,7 +61,7 @@ from estimates e
 join rounds r on r.id = e.round_id and r.version = e.version
 join monitors m on m.id = r.monitor_id
 """,
-    # Evidence is NULL while an alert is open, and before there is anything to compare a round with.
+    # Evidence is NULL while an alert is open, and before there are earlier rounds to compare with.
     "latest_evidence": """
 select
     m.name as monitor, r.number as round, r.slot, e.version, e.metric, e.side, e."limit",
@@ -169,7 +169,7 @@ left join histories h on h.id = r.history_id
 {joins}
 """
 
-# Rounds that lie ahead, which a wrong clock opened, are not the newest.
+# Rounds in the future, which a wrong clock opened, are not the newest.
 MONITOR_STATUS = """
 with ends as (
     select
@@ -214,7 +214,7 @@ left join rounds newest on newest.id = ends.newest
 {joins}
 """
 
-# What the report of the newest version has, an entry of a list or a part a row.
+# Contents of the newest version's report, one row for each entry of a list or for a part.
 OF_REPORT = """
 select m.name as monitor, r.number as round, r.slot, p.version, {columns}
 from reports p
@@ -246,7 +246,7 @@ _AGREEMENT_COLUMNS = {
 _SHOWN = [(metric, basis) for metric in (*_LIMITED, "prevalence") for basis in _ESTIMAND]
 _HOURS = ("half_hours", "most_hours", "last_hours")
 
-# Each is joined by its whole key, so that a database leaves out those that nobody asks for.
+# Each join uses the whole key, so that a database can omit joins of unused columns.
 _ESTIMATE = """\
 left join estimates {metric}_{basis}
     on {metric}_{basis}.round_id = {of}.id and {metric}_{basis}.version = {of}.version
@@ -326,7 +326,7 @@ def _agreement(dialect: str) -> str:
 
 
 def _json_columns(dialect: str, value: str, path: Sequence[str], kinds: Mapping[str, str]) -> str:
-    """Read columns out of a JSON value; in SQLite they keep the type that JSON has."""
+    """Return columns that extract fields of a JSON value; in SQLite they keep the JSON type."""
     columns = {name: _json_text(dialect, value, [*path, name]) for name in kinds}
     if dialect != "sqlite":
         columns = {name: f"cast({columns[name]} as {kind})" for name, kind in kinds.items()}
@@ -346,16 +346,16 @@ _BY_DIALECT = {
     "segments": _segments,
 }
 NAMES = (*_EQUAL_COLUMNS, *_BY_DIALECT)
-"""All views; who may read dashboards may read these and nothing else."""
+"""All views; readers of dashboards get access to these only."""
 
 
 def queries(dialect: str) -> dict[str, str]:
-    """Return the query of each view; ``sqlite`` and ``postgresql`` read JSON differently."""
+    """Return the query of each view; ``sqlite`` and ``postgresql`` differ in how they read JSON."""
     return _EQUAL_COLUMNS | {name: written(dialect) for name, written in _BY_DIALECT.items()}
 
 
 def drop_all(connection: Connection) -> None:
-    """Drop the views of this or any older version, so that migrations may change tables."""
+    """Drop the views of this and older versions, so that migrations can change tables."""
     for name in sorted(set(inspect(connection).get_view_names()) & {*NAMES}):
         connection.execute(DDL("drop view %(name)s", context={"name": name}))  # type: ignore[no-untyped-call]
 

@@ -1,4 +1,4 @@
-"""Answers of people that go back to where the predictions are, and the items they leave alone."""
+"""Answers of people to be written back to the source, and items whose answers were forgotten."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def label_revisions(connection: Connection, monitor: str) -> Sequence[tuple[int,
 
 
 def answers_by(connection: Connection, round_id: int, labeler: str) -> dict[str, dict[str, Answer]]:
-    """Return the current answers that came by a labeler, by item and annotator.
+    """Return the current answers from a labeler, by item and annotator.
 
-    An item whose answers were all withdrawn has none.
+    An item whose answers were all withdrawn has an empty mapping.
     """
     c = label_events.c
     query = (
@@ -44,7 +44,7 @@ def answers_by(connection: Connection, round_id: int, labeler: str) -> dict[str,
 
 
 def forgotten_items(connection: Connection, round_id: int) -> set[str]:
-    """Return the items of a round whose answers somebody asked to forget."""
+    """Return the items of a round whose answers are to be forgotten."""
     is_of_round = effects.c.round_id == round_id, effects.c.kind == EffectKind.ANSWERS
     payloads = connection.scalars(select(effects.c.payload).where(*is_of_round))
     return {payload["item"] for payload in payloads if "item" in payload}

@@ -1,4 +1,4 @@
-"""The labels of strata that are counted whole, as they are now."""
+"""Censuses: the current label counts of strata whose items are all counted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from monitor.storage.tables import censuses
 def write_census(
     connection: Connection, round_id: int, part: int, census: Census, now: datetime
 ) -> None:
-    """Store a census in place of the one before."""
+    """Store a census and replace the previous one."""
     row = {
         "round_id": round_id,
         "part": part,
@@ -30,7 +30,7 @@ def write_census(
 def change_census(
     connection: Connection, round_id: int, part: int, census: Census, now: datetime
 ) -> bool:
-    """Store a census; raises the round's label revision and returns true if its counts changed."""
+    """Store a census; if its counts changed, raise the round's label revision and return True."""
     before = read_censuses(connection, [round_id]).get(round_id, {}).get(part)
     write_census(connection, round_id, part, census, now)
     if before is not None and counts_of(before) == counts_of(census):
@@ -50,13 +50,13 @@ def read_censuses(connection: Connection, round_ids: Sequence[int]) -> dict[int,
 
 
 def answered_items(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]:
-    """Count the items with an answer in the censuses of some rounds."""
+    """Count the answered items in the censuses of some rounds."""
     read = read_censuses(connection, round_ids).items()
     return {each: sum(one.answered for one in of_round.values()) for each, of_round in read}
 
 
 def counts_of(census: Census) -> dict[Cell, dict[str, int]]:
-    """Return the items of a census by cell and answer, without zeros: what is compared."""
+    """Return a census's items by cell and answer, without zeros, for comparisons."""
     return {
         cell: {str(answer): count for answer, count in of.items() if count}
         for cell, of in census.cells.items()

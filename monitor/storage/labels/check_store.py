@@ -1,4 +1,4 @@
-"""Items that a column labels and people check: which they are, and how they are counted."""
+"""Checks: items that a column labels and people label too, and their counts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from monitor.storage.tables import tasks
 
 
 class CheckCounts(NamedTuple):
-    """Counts of an audit: the answers of people against the labels of the column."""
+    """Confusion matrix of checks: the answers of people against the labels of the column."""
 
     tp: int = 0
     fn: int = 0
@@ -22,34 +22,34 @@ class CheckCounts(NamedTuple):
 
     @property
     def items(self) -> int:
-        """All of them."""
+        """Number of checked items."""
         return sum(self)
 
 
 class WeightedChecks(NamedTuple):
-    """Checks of a stratum, and the items that each stands for, over the mean of its class."""
+    """Checks of a stratum; ``weight`` is the items that each represents, over its class's mean."""
 
     weight: float
     counts: CheckCounts
 
     @property
     def items(self) -> tuple[float, ...]:
-        """What the counts stand for."""
+        """The weighted counts."""
         return tuple(self.weight * count for count in self.counts)
 
 
 EVERYWHERE = ""
-"""Name of all strata of a class together."""
+"""Name for all strata of a class together."""
 
 
 class ClassChecks(NamedTuple):
-    """Checks of a predicted class by stratum in order of score, together if all weigh the same."""
+    """Checks of a predicted class by stratum, in order of score; merged if weights are equal."""
 
     strata: Mapping[str, WeightedChecks]
 
     @classmethod
     def of(cls, strata: Mapping[str, WeightedChecks]) -> ClassChecks:
-        """Count strata, or all of them together."""
+        """Create checks by stratum, or merged ones if all weights are equal."""
         weights = [one.weight for one in strata.values()]
         if max(weights) - min(weights) > _ROUNDING:
             return cls(strata)
@@ -57,17 +57,17 @@ class ClassChecks(NamedTuple):
 
     @classmethod
     def unweighted(cls, counts: CheckCounts) -> ClassChecks:
-        """Count checks that weigh the same."""
+        """Create checks with equal weights."""
         return cls({EVERYWHERE: WeightedChecks(1.0, counts)})
 
     @property
     def counts(self) -> CheckCounts:
-        """All of them."""
+        """Counts over all strata, unweighted."""
         return summed(one.counts for one in self.strata.values())
 
 
 def summed(counts: Iterable[CheckCounts]) -> CheckCounts:
-    """Count the items of all."""
+    """Add up counts."""
     return CheckCounts(*map(sum, zip(*counts, CheckCounts(), strict=True)))
 
 

@@ -1,4 +1,4 @@
-"""What a reading of a labeler's place met, as JSON next to its cursor, under its own name."""
+"""Notes on the last reading of each place that labels come from, as JSON beside its cursor."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _SUFFIX = " notes"
 
 
 class ChangedAnswers(NamedTuple):
-    """How many answers replace one of their annotator, and how many differ from a later one."""
+    """Number of answers that replace an annotator's stored one, and number older than it."""
 
     changed: int = 0
     older: int = 0
 
 
 def count_changes(connection: Connection, events: Sequence[LabelEvent]) -> ChangedAnswers:
-    """Count answers that differ from their annotator's stored one, by which of the two is later."""
+    """Count answers that differ from their annotator's stored one, newer and older separately."""
     location_of = task_locations(connection, sorted({event.task_key for event in events}))
     by_location: dict[tuple[int, str], list[Statement]] = defaultdict(list)
     for round_id in {round_id for round_id, _ in location_of.values()}:
@@ -40,7 +40,7 @@ def count_changes(connection: Connection, events: Sequence[LabelEvent]) -> Chang
 
 
 def _is_later(event: LabelEvent, statements: Sequence[Statement]) -> bool | None:
-    """Whether an answer is later than a different one that stands; None if none differs."""
+    """Whether an answer is later than the stored one; None if the two are equal."""
     by_annotator = [statement for statement in statements if statement.annotator == event.annotator]
     stored_answer = current_answers(by_annotator).get(event.annotator)
     is_stored = (event.at, event.answer) in {(one.at, one.answer) for one in by_annotator}
@@ -51,13 +51,13 @@ def _is_later(event: LabelEvent, statements: Sequence[Statement]) -> bool | None
 
 @dataclass(frozen=True, slots=True)
 class LabelNotes:
-    """What the last reading of a place met."""
+    """Result of the last reading of a place, apart from its labels."""
 
     logged: tuple[str, ...] = ()  # Digests of the refusals that were logged, the newest last.
-    problems: tuple[str, ...] = ()  # Sentences about what somebody has to put right.
-    notes: tuple[str, ...] = ()  # Sentences worth knowing.
-    rounds: tuple[int, ...] = ()  # The rounds whose labels were asked for.
-    obstacle: str | None = None  # Why the place could not be read the last time; none if it could.
+    problems: tuple[str, ...] = ()  # Sentences on problems that somebody has to fix.
+    notes: tuple[str, ...] = ()  # Sentences for information.
+    rounds: tuple[int, ...] = ()  # The rounds whose labels were requested.
+    obstacle: str | None = None  # Why the last reading failed; None if it succeeded.
 
 
 _NOTES = TypeAdapter(LabelNotes)
@@ -65,14 +65,14 @@ _NOTES = TypeAdapter(LabelNotes)
 
 @dataclass(frozen=True, slots=True)
 class NotedEndpoint:
-    """How far the events of a place were taken, and what the last reading of it met."""
+    """The cursor of a place that labels come from, and the notes on its last reading."""
 
     cursor: str | None
     notes: LabelNotes
 
 
 def read_endpoint(connection: Connection, monitor_id: int, location: str) -> NotedEndpoint:
-    """Read the state of an endpoint that labels come from."""
+    """Read the cursor and notes of a place."""
     notes = f"{location}{_SUFFIX}"
     query = select(*labeler_cursors.c["labeler", "cursor"]).where(
         labeler_cursors.c.monitor_id == monitor_id, labeler_cursors.c.labeler.in_((location, notes))
@@ -82,7 +82,7 @@ def read_endpoint(connection: Connection, monitor_id: int, location: str) -> Not
 
 
 def read_notes(connection: Connection, monitor_id: int) -> dict[str, LabelNotes]:
-    """Read what was met at all places of a monitor that were ever noted, by their names."""
+    """Read the notes on all places of a monitor, by name."""
     are_notes = labeler_cursors.c.labeler.endswith(_SUFFIX, autoescape=True)
     query = select(*labeler_cursors.c["labeler", "cursor"]).where(
         labeler_cursors.c.monitor_id == monitor_id, are_notes
@@ -93,16 +93,16 @@ def read_notes(connection: Connection, monitor_id: int) -> dict[str, LabelNotes]
 def write_label_notes(
     connection: Connection, monitor_id: int, location: str, notes: LabelNotes
 ) -> None:
-    """Store what a reading of a place met, in place of what the one before did."""
+    """Store the notes on a reading of a place and replace the previous ones."""
     write_cursor(connection, monitor_id, f"{location}{_SUFFIX}", _NOTES.dump_json(notes).decode())
 
 
 def notes_of_open_rounds(
     connection: Connection, monitor: str | None = None, ended: Sequence[int] = ()
 ) -> dict[str, list[LabelNotes]]:
-    """Read, by monitor, what was met at the places of rounds that wait for labels.
+    """Read the notes on the places of rounds that wait for labels, by monitor.
 
-    Of the ``ended`` rounds, by id, only what is worth knowing, such as refused labels.
+    For the ``ended`` rounds (ids), only sentences for information, such as on refused labels.
     """
     waiting = select(rounds.c.id).where(rounds.c.state == RoundState.LABELING)
     ids = set(connection.scalars(waiting))
@@ -123,7 +123,7 @@ def notes_of_open_rounds(
 
 
 def _notes(text: str | None) -> LabelNotes:
-    """Read notes; those that another version wrote in its own way are none."""
+    """Parse notes; return empty ones if another version wrote them in another format."""
     try:
         return _NOTES.validate_json(text or "{}")
     except ValidationError:
@@ -131,6 +131,6 @@ def _notes(text: str | None) -> LabelNotes:
 
 
 def write_cursor(connection: Connection, monitor_id: int, labeler: str, cursor: str) -> None:
-    """Record how far a labeler's events have been taken."""
+    """Store the cursor of a labeler."""
     row = {"monitor_id": monitor_id, "labeler": labeler, "cursor": cursor}
     put_all(connection, labeler_cursors, [row])

@@ -20,7 +20,7 @@ from monitor.storage.queries import picked
 from monitor.storage.tables import items, label_events, payloads, rounds, tasks
 
 LabelOf: TypeAlias = "Callable[[Sequence[Statement], str | None], Answer | None]"
-"""Chooses, of all statements about an item, the answer that counts; knows the adjudicator."""
+"""Function of all statements about an item and the adjudicator; returns the answer that counts."""
 
 _INSTANT = timedelta(microseconds=1)
 _STATED = label_events.c["at", "annotator", "kind", "answer"]
@@ -33,13 +33,13 @@ _ANSWERS = {answer.value: answer for answer in Answer}
 
 
 def tasks_to_send(connection: Connection, round_id: int) -> tuple[list[Task], list[str]]:
-    """Read the tasks of a round, and the keys of those that are not out yet."""
+    """Read the tasks of a round, and the keys of the tasks that are not sent yet."""
     read = _read_tasks(connection, [round_id])
     return [task for task, _ in read], [task.key for task, sent in read if not sent]
 
 
 def _sort_keys(rows: Sequence[Any]) -> dict[str, str]:
-    """Shuffle tasks by hashes of their keys, but keep the order of the draw within a stratum."""
+    """Return sort keys that shuffle tasks across strata, but keep the draw's order in a stratum."""
     similar = defaultdict[tuple[int, str, int], list[str]](list)
     for row in sorted(rows, key=attrgetter("order")):
         similar[row.round_id, row.stratum, row.slot].append(row.key)
@@ -61,14 +61,14 @@ def all_tasks(connection: Connection, round_ids: Sequence[int]) -> dict[str, Tas
 
 @dataclass(frozen=True, slots=True)
 class UnsentRounds:
-    """Rounds of which no task, or not every task, was sent to its labeler."""
+    """Rounds with no task sent to its labeler (``none``), or not with all (``not_all``)."""
 
     none: frozenset[int]
     not_all: frozenset[int]
 
 
 def read_sent(connection: Connection, round_ids: Sequence[int]) -> UnsentRounds:
-    """Read how many tasks of some rounds the labeler has."""
+    """Find the rounds whose tasks were not all sent."""
     sent = func.count(tasks.c.sent_at).label("sent")
     query = select(tasks.c.round_id, sent, func.count().label("tasks"))
     of_rounds = query.where(tasks.c.round_id.in_(round_ids)).group_by(tasks.c.round_id)
@@ -80,7 +80,7 @@ def read_sent(connection: Connection, round_ids: Sequence[int]) -> UnsentRounds:
 
 
 def set_sent(connection: Connection, keys: Sequence[str], now: datetime) -> None:
-    """Record that the labeler has these tasks."""
+    """Record that these tasks were sent."""
     unsent = (tasks.c.key.in_(listed(connection, keys)), tasks.c.sent_at.is_(None))
     change(connection, tasks, *unsent, sent_at=now)
 
@@ -93,11 +93,11 @@ def add_events(
     *,
     complete: Collection[str] = (),
 ) -> Counter[int]:
-    """Store the new events, raise the label revision of their rounds, and count them by round.
+    """Store new events, raise the label revision of their rounds, and count them by round.
 
-    An event without its own time, or with one from the future, counts only if it changes the
-    annotator's present answer, so reading the same file or column again adds nothing. For
-    ``complete`` see `Collected`.
+    An event without a time, or with a time in the future, counts only if it changes the annotator's
+    current answer, so reading a file or column twice adds nothing. For ``complete`` see
+    `Collected`.
     """
     events = list(events)
     if complete:
@@ -108,9 +108,9 @@ def add_events(
 def _with_withdrawals(
     connection: Connection, labeler: str, events: Sequence[LabelEvent], complete: Collection[str]
 ) -> list[LabelEvent]:
-    """Withdraw the answers that are missing, and date changes later than what they change.
+    """Add withdrawals of missing answers, and date each change after the answer that it changes.
 
-    A tool dates an answer and not its deletion, after which an older answer may stand again.
+    Tools date answers but not deletions, after which an older answer may be current again.
     """
     query = (
         select(label_events.c.external_id, *_STATED)
@@ -139,16 +139,16 @@ def _with_withdrawals(
 
 
 def insert_rows(connection: Connection, rows: Sequence[dict[str, Any]]) -> Counter[int]:
-    """Store the rows of `new_rows`; returns how many each round has."""
+    """Store the rows of `new_rows`; returns their number by round."""
     insert_all(connection, label_events, rows)
     added = Counter(row["round_id"] for row in rows)
-    for round_id in sorted(added):  # in this order, so that two workers cannot lock crosswise
+    for round_id in sorted(added):  # in this order, so that two workers cannot deadlock
         raise_label_revision(connection, round_id)
     return added
 
 
 def raise_label_revision(connection: Connection, round_id: int) -> None:
-    """Note that the labels of a round are not what they were."""
+    """Record that the labels of a round have changed."""
     newer = rounds.c.label_revision + 1
     change(connection, rounds, rounds.c.id == round_id, label_revision=newer)
 
@@ -156,7 +156,7 @@ def raise_label_revision(connection: Connection, round_id: int) -> None:
 def new_rows(
     connection: Connection, labeler: str, events: Sequence[LabelEvent], now: datetime
 ) -> list[dict[str, Any]]:
-    """Make the rows of those events that are not stored yet."""
+    """Return the rows of the events that are not stored yet."""
     latest = now + CLOCK_TOLERANCE
     events = [
         replace(event, at=None) if event.at is not None and event.at > latest else event
@@ -175,7 +175,7 @@ def new_rows(
             "round_id": location[0],
             "item_id": location[1],
             "labeler": labeler,
-            # What one annotator states about one task; the revision distinguishes the statements.
+            # Identifies annotator and task; the revision distinguishes their statements.
             "external_id": f"{event.task_key}/{event.annotator}",
             "revision": event.revision(at),
             **picked(event, ("annotator", "kind", "answer")),
@@ -220,14 +220,14 @@ def all_statements(
 
 
 def adjudicator_of(connection: Connection, round_id: int) -> str | None:
-    """Name who decides where people disagree, as frozen when the round opened."""
+    """Read the adjudicator of a round, frozen when it opened; None if it has none."""
     query = select(rounds.c.settings).where(rounds.c.id == round_id)
     name: str | None = connection.execute(query).scalar_one().get("adjudicator")
     return name
 
 
 def forget_payloads(connection: Connection, round_id: int) -> None:
-    """Delete what labelers saw of a round; labels stay."""
+    """Delete the content of a round shown to labelers; labels stay."""
     remove(connection, payloads, payloads.c.round_id == round_id)
 
 
@@ -256,7 +256,7 @@ def _read_tasks(connection: Connection, round_ids: Sequence[int]) -> list[tuple[
 
 
 def task_locations(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[int, str]]:
-    """Find round and item of tasks by key; raises `RoundMoved` if one was taken back."""
+    """Return the round and item of tasks by key; raises `RoundMoved` if a task was removed."""
     query = select(tasks.c.key, tasks.c.round_id, tasks.c.item_id).where(
         tasks.c.key.in_(listed(connection, keys))
     )
@@ -277,14 +277,14 @@ def _refuse_removed(keys: Sequence[str], existing: Collection[str]) -> None:
 
 @dataclass(slots=True)
 class _StoredEvent:
-    """What is stored about one item: statements, and the identities of their rows."""
+    """The stored statements about one item, and the identities of their rows."""
 
     statements: list[Statement] = field(default_factory=list)
     identities: set[tuple[str, str, str]] = field(default_factory=set)
 
 
 def _changed(connection: Connection, events: Sequence[LabelEvent]) -> list[LabelEvent]:
-    """Leave out events without their own time that surely repeat what stands: nearly all do."""
+    """Drop events without a time that certainly repeat the current answer, as nearly all do."""
     if all(event.at is not None for event in events):
         return list(events)
     locations, current = _only_statements(connection, sorted({event.task_key for event in events}))
@@ -294,7 +294,7 @@ def _changed(connection: Connection, events: Sequence[LabelEvent]) -> list[Label
         answer = event.answer if event.kind is LabelKind.GIVEN else None
         if event.at is None and of_item.get(event.annotator) == answer:
             continue
-        of_item[event.annotator] = _UNCLEAR  # what comes after it may take it back
+        of_item[event.annotator] = _UNCLEAR  # a later event may undo it
         changes.append(event)
     return changes
 
@@ -302,9 +302,9 @@ def _changed(connection: Connection, events: Sequence[LabelEvent]) -> list[Label
 def _only_statements(
     connection: Connection, keys: Sequence[str]
 ) -> tuple[dict[str, tuple[int, str]], dict[tuple[int, str], dict[str, str | None]]]:
-    """Find round and item of tasks, and the answer of each annotator of an item.
+    """Return the round and item of tasks, and the answer of each annotator of an item.
 
-    It is `_UNCLEAR` if several statements, or two tasks of an item, decide it.
+    The answer is `_UNCLEAR` if it depends on several statements, or on two tasks of an item.
     """
     answers = label_events.c["annotator", "kind", "answer"]
     query = (
@@ -362,9 +362,9 @@ def _changes(statements: Iterable[Statement], event: LabelEvent) -> bool:
 
 
 def _arrival_time(statements: Iterable[Statement], annotator: str, now: datetime) -> datetime:
-    """Time of an event that has none: now, and after all that the annotator stated already.
+    """Return the time for an event without one: now, but after the annotator's other statements.
 
-    Else a clock set back would have it stored again at every reading.
+    Otherwise, after a clock is set back, every reading would store the event again.
     """
     earliest = (
         statement.at + _INSTANT for statement in statements if statement.annotator == annotator

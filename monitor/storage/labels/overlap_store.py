@@ -17,7 +17,7 @@ from monitor.storage.tables import label_events, tasks
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """Second copies of a round, answered ones, and the items of the others."""
+    """Number of second copies of a round, of answered ones, and the items of the others."""
 
     wanted: int
     answered: int
@@ -25,7 +25,7 @@ class Copies:
 
     @property
     def missing(self) -> int:
-        """Second copies that still wait."""
+        """Number of unanswered second copies."""
         return self.wanted - self.answered
 
 
@@ -41,7 +41,7 @@ def read_copies(connection: Connection, round_id: int) -> Copies:
 
 
 def answered_tasks(connection: Connection, round_ids: Sequence[int]) -> set[str]:
-    """Keys of the tasks of some rounds to which an answer stands."""
+    """Return the keys of tasks in some rounds that have a current answer."""
     query = (
         select(label_events.c.external_id, label_events.c.kind)
         .where(label_events.c.round_id.in_(round_ids))
@@ -52,9 +52,9 @@ def answered_tasks(connection: Connection, round_ids: Sequence[int]) -> set[str]
 
 
 def same_person_twice(connection: Connection, events: Iterable[LabelEvent]) -> list[LabelEvent]:
-    """Find the answers to one copy of an item by someone who answered its other copy.
+    """Return answers to one copy of an item by an annotator who also answered the other copy.
 
-    Of two that come together the second copy's is found; the adjudicator may answer any.
+    If both are new, it returns the second copy's answer. The adjudicator may answer both.
     """
     answers = [event for event in events if event.kind is LabelKind.GIVEN]
     locations = _locations_with_copies(connection, sorted({event.task_key for event in answers}))
@@ -95,5 +95,5 @@ def _locations_with_copies(connection: Connection, keys: Sequence[str]) -> dict[
 
 
 def _task_key(external_id: str) -> str:
-    # An event's external id is its task and its annotator, see `label_store`; keys have no slash.
+    # An event's external id is "task/annotator" (see `label_store`); task keys have no slash.
     return external_id.partition("/")[0]

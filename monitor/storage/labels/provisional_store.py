@@ -1,4 +1,4 @@
-"""Positive labels as they came, and what rounds showed before these were all there."""
+"""Counts of positive labels over time, and the provisional numbers of rounds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from monitor.storage.tables import items, label_events, provisionals, rounds, st
 
 @dataclass(frozen=True, slots=True)
 class PositiveCount:
-    """Positive labels of the flagged and of the passed items of a round, at a time."""
+    """Number of positive labels of a round's flagged and passed items at a time."""
 
     at: datetime
     flagged: int
@@ -29,7 +29,7 @@ class PositiveCount:
 
 @dataclass(frozen=True, slots=True)
 class DatedScore:
-    """A drawn positive item, and when its label came."""
+    """A drawn positive item, and the arrival time of its label."""
 
     item: str
     flagged: bool
@@ -38,7 +38,7 @@ class DatedScore:
 
 
 def read_scores(connection: Connection, round_ids: Sequence[int]) -> dict[int, list[DatedScore]]:
-    """Read the drawn items that a column labeled positive, and when each first was, by round."""
+    """Read the drawn items that a column labeled positive, with the first time of it, by round."""
     same_item = (items.c.round_id == label_events.c.round_id) & (
         items.c.id == label_events.c.item_id
     )
@@ -62,7 +62,7 @@ def write_readings(
     readings: Sequence[PositiveCount],
     row: ProvisionalRow | None,
 ) -> None:
-    """Store what was counted, and what the last count shows, None if the round closes."""
+    """Store counts, and the provisional numbers of the last one (None if the round closes)."""
     stored: list[dict[str, Any]] = [
         {"round_id": round_id, **asdict(reading), "estimate": None} for reading in readings
     ]
@@ -71,7 +71,7 @@ def write_readings(
 
 
 def newest_reading(connection: Connection, round_id: int) -> datetime | None:
-    """Read when the labels of a round were counted last."""
+    """Read the time of the last count of a round's labels, or None."""
     query = select(func.max(provisionals.c.at)).where(provisionals.c.round_id == round_id)
     return connection.execute(query).scalar()
 
@@ -79,7 +79,7 @@ def newest_reading(connection: Connection, round_id: int) -> datetime | None:
 def read_followed(
     connection: Connection, monitor_id: int, own: int, at_most: int
 ) -> dict[int, list[PositiveCount]]:
-    """Read how the labels of one round, the newest closed and the newest open ones came."""
+    """Read the counts of one round, and of the newest closed and open ones, by round."""
     counted = select(provisionals.c.round_id).distinct()
     query = select(rounds.c.id).where(rounds.c.monitor_id == monitor_id, rounds.c.id.in_(counted))
     newest = query.order_by(rounds.c.slot.desc()).limit(at_most)
@@ -93,7 +93,7 @@ def read_followed(
 
 
 def newest_rows(connection: Connection, round_ids: Sequence[int]) -> dict[int, ProvisionalRow]:
-    """Read what some rounds show now, by round."""
+    """Read the current provisional numbers of some rounds, by round."""
     newest = (
         select(provisionals.c.round_id, func.max(provisionals.c.at).label("at"))
         .where(provisionals.c.round_id.in_(round_ids))
@@ -107,7 +107,7 @@ def newest_rows(connection: Connection, round_ids: Sequence[int]) -> dict[int, P
 
 
 def first_estimates(connection: Connection, round_ids: Sequence[int]) -> dict[int, ProvisionalRow]:
-    """Read the first numbers that some rounds showed, by round."""
+    """Read the first provisional numbers of some rounds, by round."""
     query = select(provisionals.c.round_id, provisionals.c.estimate).where(
         provisionals.c.round_id.in_(round_ids), provisionals.c.estimate.is_not(None)
     )

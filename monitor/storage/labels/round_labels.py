@@ -1,4 +1,4 @@
-"""The labels of a round as they stand: read once, and handed on to all that count them."""
+"""The current labels of a round, read once and passed to all code that counts them."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ Key = TypeVar("Key")
 class DrawnItem:
     """A drawn item.
 
-    ``group`` is what it belongs to, if that is known, ``challenged`` whether the challenger flags
-    it; None if it made no decision.
+    ``group`` is the group it belongs to; None if unknown. ``challenged``: whether the challenger
+    flags it; None if the challenger made no decision.
     """
 
     id: str
@@ -64,7 +64,7 @@ class LabeledItem:
 
 @dataclass(frozen=True, slots=True)
 class SeveralAnswers:
-    """The answers to one item, 1 or 0, by annotator; the adjudicator's is not among them."""
+    """The answers to one item, 1 or 0, by annotator, without the adjudicator's."""
 
     item_id: str
     stratum: str
@@ -89,7 +89,7 @@ class CheckedItem:
         return current_label(one for one in self.statements if one.annotator == COLUMN)
 
     def truth(self, adjudicator: str | None) -> Answer | None:
-        """Return what people say."""
+        """Return the label by people, without the column's."""
         return current_label(
             (one for one in self.statements if one.annotator != COLUMN), adjudicator
         )
@@ -97,12 +97,12 @@ class CheckedItem:
 
 @dataclass(frozen=True)
 class RoundLabels:
-    """All statements about a round's items up to a label revision, and the sample itself.
+    """The sample of a round, and all statements about its items up to a label revision.
 
-    ``items`` are in the order of the draw; ``said`` has the statements about each item that
-    anybody spoke of, in the order of acceptance; ``adjudicator`` decides where people disagree.
-    ``censuses`` has the strata whose labels are all counted, of which no item is drawn, by part.
-    ``checks`` has the answers of people to items that a column labels, which do not label them.
+    ``items`` are in the order of the draw. ``said`` has the statements about each item that has
+    any, in the order of acceptance. ``adjudicator`` decides if people disagree. ``censuses`` has,
+    by labeler, the counts of strata in which no item is drawn. ``checks`` has the answers of people
+    to items labeled by a column; these answers do not count as labels.
     """
 
     label_revision: int
@@ -115,7 +115,7 @@ class RoundLabels:
 
     @cached_property
     def census(self) -> dict[Cell, tuple[int, int, int]]:
-        """Labeled, positive and declined items of the strata whose labels are all counted."""
+        """Number of labeled, positive and declined items, by cell of the censuses."""
         return {cell: one.tally(cell) for one in self.censuses.values() for cell in one.cells}
 
     @cached_property
@@ -137,7 +137,7 @@ class RoundLabels:
         ]
 
     def usable(self) -> Iterator[tuple[DrawnItem, bool]]:
-        """Give the items that are labeled 1 or 0, and whether it is 1."""
+        """Yield the items labeled 1 or 0, and whether the label is 1."""
         for item in self.items:
             answer = self.current.get(item.id, Answer.CANNOT_TELL)
             if answer is not Answer.CANNOT_TELL:
@@ -145,17 +145,17 @@ class RoundLabels:
 
     @property
     def answered(self) -> int:
-        """Items that are labeled, or that nobody can tell."""
+        """Number of items that are labeled 1 or 0, or answered "cannot tell"."""
         return sum(part.labeled + part.declined for part in self.counts())
 
     @property
     def unchecked(self) -> int:
-        """Items that people are to check and have not."""
+        """Number of checks that people have not answered."""
         return sum(one.truth(self.adjudicator) is None for one in self.checks)
 
     @cached_property
     def check_counts(self) -> dict[bool, ClassChecks]:
-        """What the checked items say of the column's errors, by predicted class."""
+        """Checks of the column's labels, by predicted class."""
         of: defaultdict[str, Counter[tuple[Answer | None, Answer | None]]] = defaultdict(Counter)
         for one in self.checks:
             of[one.stratum][one.truth(self.adjudicator), one.free] += 1
@@ -178,7 +178,7 @@ class RoundLabels:
         return result
 
     def counts(self, label_of: LabelOf = current_label) -> list[StratumTally]:
-        """Count the labels per stratum, in their order; ``label_of`` says which answer counts."""
+        """Count the labels per stratum, in order; ``label_of`` chooses the answer that counts."""
         labels = self.current if label_of is current_label else self.answers_by(label_of)
         answers = self._by_stratum(labels)
         return [
@@ -191,9 +191,9 @@ class RoundLabels:
     def by_block(
         self, label_of: LabelOf = current_label, *, blocks: int = 1
     ) -> list[list[StratumTally]]:
-        """Count the labels per stratum up to each block of the round, the last of which is whole.
+        """Count the labels per stratum up to each block of the round; the last has all items.
 
-        ``planned`` are the items up to the block. A round whose labels are counted has one block.
+        ``planned`` is the number of items up to the block. A round with a census has one block.
         """
         if self.censuses:
             return [self.counts(label_of)]
@@ -211,7 +211,7 @@ class RoundLabels:
         ]
 
     def settled(self, waiting: Collection[str]) -> RoundLabels:
-        """Leave out items that an adjudicator may still decide, or that are ``waiting``."""
+        """Drop the answers to ``waiting`` items and to items an adjudicator may still decide."""
         return self.unanswered(
             {
                 item
@@ -221,11 +221,11 @@ class RoundLabels:
         )
 
     def unanswered(self, ids: Collection[str]) -> RoundLabels:
-        """Leave out the answers to some items."""
+        """Return these labels without the answers to some items."""
         return replace(self, said={item: of for item, of in self.said.items() if item not in ids})
 
     def without(self, ids: Collection[str]) -> RoundLabels:
-        """Leave out some items, as if they had not been drawn."""
+        """Return these labels without some items, as if these had not been drawn."""
         excluded = Counter(item.stratum for item in self.items if item.id in ids)
         strata = [
             replace(part, planned=part.planned - excluded[part.stratum.name])
@@ -235,7 +235,7 @@ class RoundLabels:
         return replace(self, strata=tuple(strata), items=items)
 
     def several_answers(self) -> list[SeveralAnswers]:
-        """Find items that two people or more, adjudicators aside, answered with 1 or 0, by id."""
+        """Return items with answers of 1 or 0 by several people, without the adjudicator, by id."""
         results = []
         for item_id, reported in sorted(self.said.items()):
             answers = {
@@ -248,7 +248,7 @@ class RoundLabels:
         return results
 
     def disputed(self) -> dict[str, set[str]]:
-        """Find items on which people contradict each other and nobody has decided, by stratum."""
+        """Return the items with undecided contradictions between people, by stratum."""
         result: defaultdict[str, set[str]] = defaultdict(set)
         for item_id, answer in self.said.items():
             if is_disputed(answer, self.adjudicator):
@@ -256,7 +256,7 @@ class RoundLabels:
         return dict(result)
 
     def first_answers(self) -> list[datetime]:
-        """Time of the first answer to each item that anybody answered, ascending."""
+        """Return the times of the first answers to answered items, ascending."""
         answer_times = (
             [s.at for s in answer if s.kind is LabelKind.GIVEN] for answer in self.said.values()
         )
@@ -273,7 +273,7 @@ class RoundLabels:
         return result
 
     def answers_by(self, label_of: LabelOf) -> dict[str, Answer]:
-        """Choose the answer that counts for each item that has one."""
+        """Return the answer that counts by ``label_of``, for each item that has one."""
         result = {
             item: label_of(reported, self.adjudicator) for item, reported in self.said.items()
         }
@@ -281,7 +281,7 @@ class RoundLabels:
 
 
 def count_labels(keyed: Iterable[tuple[Key, bool]]) -> dict[Key, tuple[int, int]]:
-    """Count labels by key, each given as whether it is positive: all, and the positive ones."""
+    """Count labels by key, from pairs of key and whether positive; returns (all, positive)."""
     counts: dict[Key, tuple[int, int]] = {}
     for key, positive in keyed:
         before = counts.get(key, (0, 0))
@@ -319,7 +319,7 @@ def read_all_labels(connection: Connection, rounds: Sequence[Round]) -> dict[int
 
 
 def _with_checks(labels: RoundLabels, checked: frozenset[str]) -> RoundLabels:
-    """Take the answers of people to checked items apart from the labels of the column."""
+    """Separate the answers of people to checked items from the labels of the column."""
     statements = dict(labels.said)
     for item in checked & statements.keys():
         statements[item] = [one for one in statements[item] if one.annotator == COLUMN]
@@ -335,7 +335,7 @@ def _with_checks(labels: RoundLabels, checked: frozenset[str]) -> RoundLabels:
 
 
 def read_recurring(connection: Connection, rounds: Sequence[Round]) -> dict[int, frozenset[str]]:
-    """Find the items that an earlier closed round of the monitor had asked about, by round."""
+    """Return the items that an earlier closed round of the monitor also drew, by round."""
     return in_chunks(connection, [round_.id for round_ in rounds], _recurring)
 
 

@@ -1,1 +1,1 @@
-"""Effects: deliveries to MLflow and hooks, claimed in order and kept until done."""
+"""Effects: deliveries to MLflow and hooks, claimed in order and stored until done."""

@@ -1,4 +1,4 @@
-"""Effects that are not done, one by one: listed, tried again, or given up."""
+"""Administration of pending effects: list, retry or drop them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from monitor.storage.tables import effects, monitors, rounds
 
 @dataclass(frozen=True, slots=True)
 class OpenEffect:
-    """An effect that waits or is a dead letter; ``first`` if it waits for no other of its queue."""
+    """A waiting effect or dead letter; ``first`` if it waits for no other effect of its queue."""
 
     id: int
     kind: str
@@ -50,7 +50,7 @@ def find_open(
     sink: str | None = None,
     number: int | None = None,
 ) -> list[OpenEffect]:
-    """Read the effects that are not done, each queue in its order."""
+    """Read the pending effects, each queue in its order."""
     query = (
         select(
             *effects.c["id", "kind", "sink"],
@@ -80,13 +80,13 @@ def find_open(
 
 
 def revive(connection: Connection, ids: Collection[int], now: datetime) -> int:
-    """Let effects be tried now, as if for the first time; returns how many there were."""
+    """Reset pending effects so that they are tried now; returns their number."""
     values = {"status": WAITING, "tries": 0, "next_try": now, "done_at": None}
     return change(connection, effects, *_open(ids), **values)
 
 
 def drop(connection: Connection, ids: Collection[int], why: str, now: datetime) -> int:
-    """Give effects up for good; they stay in the store with the reason."""
+    """Drop pending effects for good; they stay in the store with the reason."""
     values = {"status": DROPPED, "receipt": f"dropped: {why}", "done_at": now}
     return change(connection, effects, *_open(ids), **values)
 
@@ -96,13 +96,13 @@ def _open(ids: Collection[int]) -> tuple[ColumnElement[bool], ColumnElement[bool
 
 
 def hold(connection: Connection, sink: str, until: datetime) -> int:
-    """Let all that waits for a sink wait at least until then, as the sink itself asked."""
+    """Delay all pending effects of a sink at least until a time, as the sink requested."""
     early = (effects.c.sink == sink, effects.c.status.in_(OPEN), effects.c.next_try < until)
     return change(connection, effects, *early, next_try=until)
 
 
 def orphans(connection: Connection, sinks: Collection[str], before: datetime) -> dict[str, int]:
-    """Find the sinks that nobody serves and effects wait for; each with its first effect's id."""
+    """Find sinks with waiting effects that no config serves; returns each one's first effect id."""
     query = (
         select(effects.c.id, effects.c.sink)
         .where(
@@ -114,21 +114,21 @@ def orphans(connection: Connection, sinks: Collection[str], before: datetime) ->
 
 
 def set_dead(connection: Connection, sink: str, why: str, before: datetime, now: datetime) -> int:
-    """Make dead letters of all that waits for a sink; one that is served again gets it at once."""
+    """Turn all waiting effects of a sink into dead letters, due at once if it is served again."""
     waiting = (effects.c.sink == sink, effects.c.status == WAITING, effects.c.created_at < before)
     return change(connection, effects, *waiting, status=DEAD, last_error=why, next_try=now)
 
 
 def retry_effect(connection: Connection, effect: Effect, now: datetime) -> int:
-    """Repeat a delivery that a process without its claim may have disturbed.
+    """Repeat a delivery that a process without a valid claim may have disturbed.
 
-    What it still sent is settled by delivering again, in order, all that was delivered since.
+    All later deliveries are repeated too, in order, so that they overwrite its changes.
     """
     later = [is_like(effect), effects.c.id >= effect.id]
     if effect.kind is EffectKind.ROUND_RUN:
         round_id = select(effects.c.round_id).where(effects.c.id == effect.id).scalar_subquery()
         later.append(effects.c.round_id == round_id)
-    # Who delivers it now may have looked round before the second run was made, so it loses too.
+    # The current worker may have searched before the second run was created, so it loses its claim.
     lost = {"claimed_by": None, "claimed_until": None, "attempt": effects.c.attempt + 1}
     change(connection, effects, effects.c.id == effect.id, effects.c.status.in_(OPEN), **lost)
     error = "a process that had lost its claim may have written into it"
@@ -137,20 +137,20 @@ def retry_effect(connection: Connection, effect: Effect, now: datetime) -> int:
 
 
 def has_dead(connection: Connection, sink: str) -> bool:
-    """Whether a sink has any dead letter."""
+    """Whether a sink has dead letters."""
     query = select(effects.c.id).where(effects.c.sink == sink, effects.c.status == DEAD).limit(1)
     return connection.execute(query).first() is not None
 
 
 def with_keys(connection: Connection, keys: Collection[str]) -> dict[str, dict[str, Any]]:
-    """Read the payloads of those notices of these keys that are done."""
+    """Read the payloads of delivered effects by key."""
     query = select(effects.c.key, effects.c.payload).where(effects.c.key.in_(keys))
     rows = connection.execute(query.where(effects.c.status == DONE))
     return {str(row.key): dict(row.payload) for row in rows}
 
 
 def notified_since(connection: Connection, begins: str, ends: str) -> list[tuple[int, str]]:
-    """Find round and sink of notices by how keys begin, that no notice of their end follows."""
+    """Return round and sink of each last ``begins`` notice without a later ``ends`` one, by key."""
     begun, ended = _last(connection, begins), _last(connection, ends)
     return [
         (row.round_id, sink)
@@ -169,7 +169,7 @@ def _last(connection: Connection, prefix: str) -> dict[str, Row[Any]]:
 
 
 def last_done(connection: Connection, monitor: str, kind: str) -> tuple[dict[str, Any], str] | None:
-    """Read payload and receipt of the newest effect of a kind that is done."""
+    """Read payload and receipt of the newest delivered effect of a kind, or None."""
     query = (
         select(effects.c.payload, effects.c.receipt)
         .join(monitors, monitors.c.id == effects.c.monitor_id)

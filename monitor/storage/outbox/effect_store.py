@@ -1,9 +1,9 @@
-"""Effects: written with the estimate, claimed in order, kept until done.
+"""Effects: written with the estimate, claimed in order, stored until done.
 
-A dead letter is one that a person should look at: it failed for long, or cannot succeed as things
-are. It is still tried, more and more rarely. While its sink takes nothing it keeps its place at the
-head of its queue. If the fault is its own it steps aside (`is_aside`), and of its queue only what
-is about the same round, or the same alert, still waits for it.
+A dead letter is an effect that needs a person: it failed for long, or cannot succeed as things are.
+It is still retried, at growing intervals. While its sink accepts nothing, it stays at the head of
+its queue. If only this effect fails, it is set aside (`is_aside`): of its queue, only effects on
+the same round or the same alert still wait for it.
 """
 
 from __future__ import annotations
@@ -35,24 +35,23 @@ from monitor.storage.results.report_store import payload_of, with_report
 from monitor.storage.tables import effects, monitors
 
 WAITING, DEAD, DONE, DROPPED = "waiting", "dead", "done", "dropped"
-OPEN = (WAITING, DEAD)  # What effects that are not settled are called
+OPEN = (WAITING, DEAD)  # Statuses of pending effects
 
 DEADLY_ATTEMPTS = 5
-"""Deliveries in a row, each made by itself, that ended their process before the effect is left
-alone for a while.
+"""Isolated deliveries in a row that end their process before the effect is paused for a while.
 
-What ends a process may come from outside, and then hits whatever the process is at. So an effect
-whose process ended is tried when all else is done, and only what happens then counts."""
+A process may be killed from outside, whatever it delivers. So an effect whose process ended is
+retried in isolation, when all else is done, and only such attempts count."""
 
 LONGEST_WAIT, LONGEST_WAIT_IF_DEAD = timedelta(hours=1), timedelta(days=1)
-"""A next try that is farther away was put there by a clock that was ahead: it is due."""
+"""Longest delays of a next try; a later one was set by a clock that was ahead, and is due."""
 
 CLAIM_MS = 5 * 60 * 1000  # ten times the slowest delivery: a first MLflow call loads for seconds
 
 
 @dataclass(frozen=True, slots=True)
 class NewEffect:
-    """Something to be done outside: with the report of a version of its round, or a payload."""
+    """An effect to store; it delivers the report of a version of its round, or a payload."""
 
     key: str
     monitor_id: int
@@ -65,7 +64,7 @@ class NewEffect:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """How the effect at the head of a queue stands; ``since`` is when it got there."""
+    """State of the effect at the head of a queue; ``since`` is when it became the head."""
 
     round_id: int
     tries: int
@@ -78,8 +77,8 @@ class Turn:
 class Head:
     """An effect at the head of its queue.
 
-    ``suspicion`` is 0 unless the process that delivered it last did not come back, or has not
-    yet; then it is 1 more than the tries by itself of which that is so.
+    ``suspicion`` is 0 unless the process that delivered it last has not reported back; then it is 1
+    plus the number of isolated attempts in a row without a report.
     """
 
     id: int
@@ -88,20 +87,20 @@ class Head:
 
 
 def add_effects(connection: Connection, new: Iterable[NewEffect], now: datetime) -> None:
-    """Write down what is to be done outside, once per key, in this order."""
+    """Store effects in this order, once per key."""
     state = {"status": WAITING, "created_at": now, "next_try": now}
-    # A step that is repeated after a crash writes the same keys: what is there is left alone.
+    # A step that is repeated after a crash has the same keys; existing effects stay unchanged.
     add_missing(connection, effects, [asdict(effect) | state for effect in new])
 
 
 def read_stored(connection: Connection, keys: Sequence[str]) -> set[str]:
-    """Return which of these keys belong to a stored effect, delivered or not."""
+    """Return the keys that belong to a stored effect, delivered or not."""
     query = select(effects.c.key).where(effects.c.key.in_(keys))
     return set(connection.scalars(query)) if keys else set()
 
 
 def heads(connection: Connection, now: datetime) -> list[Head]:
-    """Find the effects that are due: the first of each monitor and sink, and those aside."""
+    """Return the due effects: the first of each monitor and sink, and those set aside."""
     # Ids grow in the order of writing, so the smallest of a queue is its first.
     in_line = (
         select(func.min(effects.c.id).label("id"))
@@ -120,14 +119,14 @@ def heads(connection: Connection, now: datetime) -> list[Head]:
 
 
 def is_aside(table: FromClause) -> ColumnElement[bool]:
-    """Whether an effect is a dead letter that has stepped aside; since when is in ``done_at``."""
+    """Whether an effect is a dead letter that was set aside; ``done_at`` has the time of this."""
     return and_(table.c.status == DEAD, table.c.done_at.is_not(None))
 
 
 def _waits_for_one_aside() -> ColumnElement[bool]:
-    """Whether an effect must not arrive before an earlier one that has stepped aside.
+    """Whether an effect must wait for an earlier one that was set aside.
 
-    MLflow shows the newest version of a round, and a receiver the newest state of an alert.
+    This keeps MLflow at the newest version of a round, and hooks at the newest state of an alert.
     """
     aside = effects.alias("aside")
     alert, own = (table.c.payload["alert"].as_string() for table in (aside, effects))
@@ -153,11 +152,11 @@ def _suspicion(claimed_by: str | None) -> int:
 def claim_effect(
     connection: Connection, effect_id: int, now: datetime, *, interrupted: str
 ) -> Effect | None:
-    """Take an effect for this process; None while another delivers it, put it off, or did it.
+    """Claim an effect for this process; None if another delivers, postponed or finished it.
 
-    The claim counts as a try, since a delivery may end its process before that is counted; it is
-    taken back from a try that its process did not end by itself for all that is known.
-    ``interrupted`` is kept as the last error if the process of the delivery before ended.
+    The claim counts as a try, since the delivery may end the process before it could be counted.
+    The first claim after an interrupted delivery does not, since the interruption may have had
+    another cause. ``interrupted`` becomes the last error if the previous process ended.
     """
     query = (
         select(effects, monitors.c.name)
@@ -188,7 +187,7 @@ def claim_effect(
 def finish_effect(connection: Connection, effect: Effect, receipt: str, now: datetime) -> bool:
     """Record that an effect is done, if its claim is still ours.
 
-    A model's page shows one state, so older ones that have stepped aside are done with it.
+    Tags of a model show one state, so older ones that were set aside are then done too.
     """
     written = _write_back(connection, effect, status=DONE, receipt=receipt, done_at=now)
     if written and effect.kind is EffectKind.MODEL_TAGS:
@@ -199,7 +198,7 @@ def finish_effect(connection: Connection, effect: Effect, receipt: str, now: dat
 
 
 def is_like(effect: Effect) -> ColumnElement[bool]:
-    """Whether an effect is of the monitor, sink and kind of another."""
+    """Whether an effect has the same monitor, sink and kind as this one."""
     monitor_id = select(effects.c.monitor_id).where(effects.c.id == effect.id).scalar_subquery()
     same = (effects.c.sink == effect.sink, effects.c.kind == effect.kind)
     return and_(effects.c.monitor_id == monitor_id, *same)
@@ -214,9 +213,9 @@ def put_off_effect(
     status: str = WAITING,
     aside_at: datetime | None = None,
 ) -> bool:
-    """Record that an effect was not done and when to try again, if its claim is still ours.
+    """Record a failed delivery and the next try, if the claim is still ours.
 
-    An effect that ends processes keeps who had it last: it is tried by itself again.
+    An effect that ends processes keeps its last worker, so that it is retried in isolation.
     """
     unchanged: dict[str, Any] = {"claimed_by": effects.c.claimed_by} if effect.is_deadly else {}
     unchanged |= {} if aside_at is None else {"done_at": aside_at}
@@ -228,12 +227,12 @@ def put_off_effect(
 def put_link(
     connection: Connection, effect: Effect, keys: Collection[str], link: str
 ) -> dict[str, Any]:
-    """Add a link to a notice and its copies with these keys, unless one has it; return it."""
+    """Add a link to a notice and its copies, or reuse theirs; return the payload."""
     query = (
         select(effects.c.id, effects.c.payload)
         .where(or_(effects.c.id == effect.id, effects.c.key.in_(keys)))
         .order_by(effects.c.id)
-        .with_for_update()  # of two sinks that deliver at once the second takes the first's
+        .with_for_update()  # if two sinks deliver at once, the second uses the first's link
     )
     same = effect.payload["id"]
     rows = [row for row in connection.execute(query) if row.payload.get("id") == same]
@@ -245,7 +244,7 @@ def put_link(
 
 
 def find_waiting(connection: Connection, monitor: str | None = None) -> list[WaitingSink]:
-    """Read what waits, per monitor and sink as its first one stands; apart what stepped aside."""
+    """Read the pending effects per monitor and sink, with effects set aside in separate rows."""
     queue = (
         select(
             func.min(effects.c.id).label("head"),
@@ -271,7 +270,7 @@ def find_waiting(connection: Connection, monitor: str | None = None) -> list[Wai
 
 
 def read_turn(connection: Connection, effect_id: int) -> Turn:
-    """Read how an effect at the head of its queue stands."""
+    """Read the state of an effect at the head of its queue."""
     row = connection.execute(select(effects).where(effects.c.id == effect_id)).one()
     in_queue = (effects.c.monitor_id == row.monitor_id, effects.c.sink == row.sink)
     query = select(func.max(effects.c.done_at)).where(*in_queue, effects.c.id < row.id)

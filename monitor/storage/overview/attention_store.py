@@ -1,4 +1,4 @@
-"""What keeps a monitor from being called ok though its rounds go on, in a few queries for all."""
+"""Reasons why monitors need attention although their rounds continue, in a few queries for all."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DRAWN = rounds.c.history_id.is_not(None)
 def read_attention(
     connection: Connection, now: datetime, monitor: str | None = None
 ) -> list[Attention]:
-    """Read what needs a look about the newest rounds of a monitor, or of all."""
+    """Read the reasons for attention in the newest rounds of one monitor, or of all."""
     return [
         *_concerns(connection, now, monitor),
         *_not_estimable(connection, now, monitor),
@@ -37,7 +37,7 @@ def read_attention(
 def without_estimate(
     connection: Connection, now: datetime, monitor: str | None = None
 ) -> list[Attention]:
-    """Read the newest ended round of each monitor where that was abandoned, and why."""
+    """Read the newest ended round of each monitor if it was abandoned, with the reason."""
     query = (
         select(monitors.c.name, rounds.c.number, rounds.c.reason)
         .join(rounds, rounds.c.id == newest_round(now, _ENDED))
@@ -49,7 +49,7 @@ def without_estimate(
 
 
 def newest_concerns(connection: Connection, round_: Round, now: datetime) -> list[str]:
-    """Read the concerns about a round, and those about the monitor's newest drawn one."""
+    """Read the concerns about a round, and about the monitor's newest drawn round."""
     newest = _newest_drawn(round_.monitor_id, now).scalar_subquery()
     query = (
         select(concerns.c.sentence)
@@ -61,7 +61,7 @@ def newest_concerns(connection: Connection, round_: Round, now: datetime) -> lis
 
 
 def newest_drawn(connection: Connection, monitor_id: int, until: datetime) -> int | None:
-    """Id of a monitor's newest round that has a sample, up to a time: a clock ahead draws more."""
+    """Return the id of a monitor's newest drawn round up to a time, or None."""
     return connection.execute(_newest_drawn(monitor_id, until)).scalar()
 
 
@@ -120,7 +120,7 @@ def _unanswered(connection: Connection, now: datetime, monitor: str | None) -> l
 
 
 def _half_time(round_: Round, now: datetime) -> datetime:
-    """When half of the time is over in which labels may come; those that mature come after that."""
+    """Return the middle of the time in which labels may arrive; it starts when labels mature."""
     if round_.deadline is None:
         return now + timedelta.resolution  # not yet, whenever it is asked
     return round_.deadline - (round_.settings.deadline - round_.settings.matures) / 2

@@ -1,4 +1,4 @@
-"""How the rounds of all monitors stand, read at once: has anything moved since the last look."""
+"""State marks of all monitors, read at once to detect changes since the last scan."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from monitor.domain.state import RoundState
 from monitor.storage.database import clock_ms, put_all
 from monitor.storage.tables import labeler_cursors, monitors, rounds
 
-SCAN = "/look"  # Labelers are named as sections of the config are, which no slash begins
+SCAN = "/look"  # Names of labelers never begin with a slash
 
 
 def read_scans(connection: Connection) -> dict[str, str]:
-    """Read what was noted of the last good look at each monitor: a cursor of no labeler."""
+    """Read the text stored for the last complete scan of each monitor."""
     query = select(monitors.c.name, labeler_cursors.c.cursor).join_from(labeler_cursors, monitors)
     return dict(connection.execute(query.where(labeler_cursors.c.labeler == SCAN)).all())
 
 
 def write_scans(connection: Connection, checks: Mapping[str, str]) -> None:
-    """Note good looks, in place of earlier ones; of a monitor without any round none is noted."""
+    """Store texts of complete scans and replace earlier ones; skips monitors without a row."""
     query = select(monitors.c.id, monitors.c.name).order_by(monitors.c.id)
     rows = [
         {"monitor_id": each, "labeler": SCAN, "cursor": checks[name]}
@@ -35,10 +35,10 @@ def write_scans(connection: Connection, checks: Mapping[str, str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class MonitorVersion:
-    """How the rounds of a monitor stand; equal marks mean that nothing happened to them.
+    """State of a monitor's rounds; equal values mean that nothing happened to them.
 
-    ``has_work``: there is something to do, or another worker is at it. ``deadline`` is when the
-    next one closes, ``left`` when the claim of a worker that has not released its round ends.
+    ``has_work``: there is something to do, or another worker is doing it. ``deadline`` is when the
+    next round closes. ``left`` is when the last unreleased claim on a round expires.
     """
 
     recent: tuple[object, ...] = ()
@@ -49,11 +49,11 @@ class MonitorVersion:
 
 
 _STATE_COLUMNS = ("id", "state", "label_revision", "deadline", "claimed_until")
-NOTHING = MonitorVersion()  # A monitor that has no round yet
+NOTHING = MonitorVersion()  # A monitor without rounds
 
 
 def standings(connection: Connection, since: datetime) -> dict[str, MonitorVersion]:
-    """Read how every monitor stands, in two queries; slots after ``since`` are recent."""
+    """Read the state of every monitor in two queries; slots after ``since`` are recent."""
     standings = _recent(connection, since)
     query = (
         select(monitors.c.name, *rounds.c[_STATE_COLUMNS], _is_claimed().label("claimed"))
@@ -76,7 +76,7 @@ def standings(connection: Connection, since: datetime) -> dict[str, MonitorVersi
 
 
 def _is_claimed() -> ColumnElement[bool]:
-    """Whether a worker is at it: a claim that could not be given back runs out."""
+    """Whether a worker has a valid claim on a round; a claim that was not released expires."""
     return and_(rounds.c.claimed_by.is_not(None), rounds.c.claimed_until >= clock_ms())
 
 

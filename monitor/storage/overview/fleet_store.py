@@ -1,6 +1,6 @@
-"""What metrics show of all monitors at once, in a few queries regardless of their number.
+"""State of all monitors for metrics, in a few queries regardless of their number.
 
-A round's settings are long, so totals come from the indexes of slots and of states.
+The settings of rounds are long, so totals come from the indexes on slots and states.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _RARE = tuple(state for state in RoundState if state is not RoundState.CLOSED)
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A limit as the newest closed round found it; no evidence is gathered while it alerts."""
+    """A limit in the newest closed round; ``log_evidence`` is None while its alert is open."""
 
     monitor: str
     metric: str
@@ -47,7 +47,7 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class EffectQueue:
-    """What waits for one sink, all monitors together; ``dead`` effects are among ``waiting``."""
+    """The pending effects of one sink over all monitors; ``waiting`` includes the ``dead`` ones."""
 
     sink: str
     waiting: int
@@ -57,7 +57,7 @@ class EffectQueue:
 
 @dataclass(frozen=True, slots=True)
 class FleetState:
-    """How all monitors of a store stand; ``missing`` is the share of missing answers."""
+    """State of all monitors of a store; ``missing`` is the share of missing answers."""
 
     rounds: Mapping[tuple[str, str], int]
     newest: Mapping[str, datetime]
@@ -69,7 +69,7 @@ class FleetState:
 
 
 def read_fleet(connection: Connection, now: datetime) -> FleetState:
-    """Read how all monitors stand; a round whose slot is still to come is not the newest."""
+    """Read the state of all monitors; rounds with slots in the future are not the newest."""
     newest = _newest_closed(now)
     slots = select(newest.c.monitor, rounds.c.slot).join(rounds, rounds.c.id == newest.c.round_id)
     rows = connection.execute(_estimates(newest))
@@ -91,7 +91,7 @@ def read_fleet(connection: Connection, now: datetime) -> FleetState:
 def rounds_by_state(
     connection: Connection, monitor: str | None = None
 ) -> dict[tuple[str, str], int]:
-    """Count rounds by monitor and state: closed are all others, which needs no row of them."""
+    """Count rounds by monitor and state; closed rounds are the remainder, so none is read."""
     listed_monitors = select(monitors.c.id, monitors.c.name).where(named(monitor))
     counted = select(rounds.c.monitor_id, func.count()).where(of_monitor(monitor))
     per_monitor = counted.group_by(rounds.c.monitor_id)
@@ -116,7 +116,7 @@ def _newest_closed(now: datetime) -> Subquery:
 
 
 def _estimates(newest: Subquery) -> Select[Any]:
-    """Precision and recall as reports show them: of the window alone, and of the rate pooled."""
+    """Select precision and recall as in reports: of the window alone, and the pooled rate."""
     shown = case((estimates.c.basis == "round", "window"), else_="rate")
     return (
         select(newest.c.monitor, estimates)
@@ -128,7 +128,7 @@ def _estimates(newest: Subquery) -> Select[Any]:
 
 
 def _answers(newest: Subquery) -> Select[Any]:
-    """Items that the newest closed round handed out, and those that have a usable answer."""
+    """Select the number of planned and of labeled items in the newest closed rounds."""
     return (
         select(newest.c.monitor, func.sum(strata.c.planned), func.sum(counts.c.labeled))
         .join(rounds, rounds.c.id == newest.c.round_id)

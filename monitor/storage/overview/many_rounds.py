@@ -1,6 +1,6 @@
-"""Queries over the rounds of all monitors at once: a few, however many monitors there are.
+"""Queries over the rounds of all monitors: a few queries regardless of the number of monitors.
 
-Settings, reports and labels are long, so no query here reads all of them of a monitor.
+Settings, reports and labels are long, so no query reads all of a monitor's.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WAITING = (RoundState.OPEN, RoundState.LABELING)  # States of rounds that have n
 
 @dataclass(frozen=True, slots=True)
 class RoundProgress:
-    """Answers that a round wants and has."""
+    """Number of answers that a round requested and received."""
 
     wanted: int
     answered: int
@@ -40,9 +40,10 @@ class RoundProgress:
 
 @dataclass(slots=True)
 class MonitorRounds:
-    """The rounds of a monitor that people ask about; only ``future`` lie ahead of the clock.
+    """The rounds of a monitor that status pages show.
 
-    ``blocked`` have a reason why they do not take their next step.
+    Only ``future`` rounds have slots in the future. ``blocked`` rounds have a reason why they
+    cannot take their next step.
     """
 
     newest: Round | None = None
@@ -56,7 +57,7 @@ class MonitorRounds:
 def read_monitor_rounds(
     connection: Connection, now: datetime, monitor: str | None = None
 ) -> dict[str, MonitorRounds]:
-    """Read the rounds that people ask about, of one monitor or of all."""
+    """Read the rounds that status pages show, of one monitor or of all."""
     is_closed = rounds.c.state == RoundState.CLOSED
     ends = select(monitors.c.name, newest_round(now), newest_round(now, is_closed))
     ids = {name: pair for name, *pair in connection.execute(ends.where(named(monitor)))}
@@ -75,7 +76,7 @@ def read_monitor_rounds(
     open_ones = round_store.find_rounds(connection, monitor, states=WAITING)
     for round_ in open_ones:
         of_monitor[round_.monitor].waiting.append(round_)
-    # Closed rounds that wait to be corrected: what keeps them from it is their reason.
+    # Closed rounds whose correction is blocked have a reason.
     is_stuck = (rounds.c.state == RoundState.CLOSED) & rounds.c.reason.is_not(None)
     stuck = round_store.find_where(connection, named(monitor), is_stuck)
     for round_ in sorted([*open_ones, *stuck], key=attrgetter("slot")):
@@ -85,7 +86,7 @@ def read_monitor_rounds(
 
 
 def read_progress(connection: Connection, round_ids: Sequence[int]) -> dict[int, RoundProgress]:
-    """Count the answers that rounds want and have."""
+    """Count the answers that rounds requested and received."""
     out = in_chunks(connection, round_ids, _items_out)
     labeled = in_chunks(connection, round_ids, _labeled)
     copies = in_chunks(connection, round_ids, _copies)
@@ -101,12 +102,12 @@ def read_progress(connection: Connection, round_ids: Sequence[int]) -> dict[int,
 
 
 def read_many(connection: Connection, round_ids: Sequence[int]) -> list[Round]:
-    """Read rounds, however many, in slot order."""
+    """Read any number of rounds, in slot order."""
     return sorted(_by_id(connection, round_ids).values(), key=attrgetter("slot", "monitor"))
 
 
 def read_before(connection: Connection, round_ids: Sequence[int], *, skipped: bool) -> list[Round]:
-    """Read the rounds before some rounds in a list, and the last ones that were drawn."""
+    """Read, for each round, the one before it in a list and the last drawn one before it."""
     ids = {
         before
         for some in chunks(round_ids)
@@ -140,7 +141,7 @@ def _items_out(connection: Connection, round_ids: Sequence[int]) -> dict[int, in
 
 
 def _labeled(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]:
-    """Count the items of each round that are still asked and to which an answer stands."""
+    """Count the items of each round that have a current answer."""
     items = func.count(label_events.c.item_id.distinct())
     taken_back = func.max(case((label_events.c.kind == LabelKind.WITHDRAWN, 1), else_=0))
     query = (
@@ -155,7 +156,7 @@ def _labeled(connection: Connection, round_ids: Sequence[int]) -> dict[int, int]
 
 
 def _checked(connection: Connection, round_ids: Sequence[int]) -> dict[int, tuple[int, int]]:
-    """Count the checks of each round that has any, and its answers, to checks and otherwise."""
+    """Count, for each round with checks, its checks and all its answers, including checks."""
     checked = list(check_store.checked_items(connection, round_ids))
     rounds_read = round_store.read_rounds(connection, checked) if checked else []
     return {

@@ -1,4 +1,4 @@
-"""Users of the store, who sign in with a token of which the store has the hash (argon2)."""
+"""Users of the store, who sign in with a token; the store has its hash (argon2)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from monitor.storage.database import Database
 from monitor.storage.pages import people_store
 
 _BYTES = 24
-# Of what OWASP names as enough the one with the least memory, since a service has many callers.
+# OWASP's recommended parameters with the least memory, since a service has many callers.
 _HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
 
 
 def new_token() -> str:
-    """Make a token."""
+    """Return a new random token."""
     return secrets.token_urlsafe(_BYTES)
 
 
 def hash_of(token: str) -> str:
-    """Hash a token as the store keeps it."""
+    """Return the hash of a token, as stored."""
     return _HASHER.hash(token)
 
 
@@ -33,13 +33,13 @@ def _nobodys() -> str:
 
 
 class StoreUsers:
-    """The users that `pr-monitor users add` put into the store."""
+    """The users added to the store by `pr-monitor users add`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def name_of(self, name: str, password: str) -> str | None:
-        """Compare a token with a user's; without such a user it takes as long."""
+        """Return the name if the token is this user's, else None; unknown users take as long."""
         try:
             user = annotator_name(name)
         except ValueError:
@@ -53,7 +53,7 @@ class StoreUsers:
         return user if token_hash else None
 
     def role(self, name: str) -> Role | None:
-        """Find the role of a user."""
+        """Return the role of a user; None if no user has this name."""
         with self._database.read() as connection:
             role = people_store.role_of(connection, name)
         return None if role is None else Role(role)

@@ -1,8 +1,8 @@
-"""The labeling page's own tables: tasks in a random order, and what people said about them.
+"""Reads and writes the labeling page's tables: tasks in a random order, and people's answers.
 
-Nothing here reads a round, an item or a stratum, so the page cannot show any of them. Several
-rounds may share a round on the page (`monitor.storage.pages.shared_task_store`); each round's name
-then identifies its question.
+Nothing here reads rounds, items or strata, so the page cannot reveal them. Several rounds may share
+a round on the page (`monitor.storage.pages.shared_task_store`); each round's name then identifies
+its question.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from monitor.storage.pages.page_tables import page_answers, page_rounds, page_sh
 from monitor.storage.pages.shared_task_store import digest, page_rounds_of, release, task_row
 
 _INSTANT = timedelta(microseconds=1)
-_UNDER_WAY = 1000  # Answers that others may give while one is written
+_UNDER_WAY = 1000  # Most answers that may be written concurrently with one
 
 
 class PageTask(NamedTuple):
-    """A task on the page, without its content; ``item`` is the same for copies of an item."""
+    """A task on the page, without its content; copies of an item have the same ``item``."""
 
     round_name: str
     key: str
@@ -45,7 +45,7 @@ class PageTask(NamedTuple):
 
 
 class PageStatement(NamedTuple):
-    """A person's answer to a task; an ``answer`` of None takes back the one before."""
+    """A person's answer to a task; None withdraws the previous one."""
 
     task_key: str
     annotator: str
@@ -61,7 +61,7 @@ _ANSWERED = [page_answers.c[name] for name in PageStatement._fields]
 
 @dataclass(frozen=True, slots=True)
 class PageRound:
-    """What a round asks: for one of some classes, or for yes or no where there are none."""
+    """The question of a round: a choice between classes, or yes or no if there are none."""
 
     name: str
     question: str
@@ -73,13 +73,13 @@ class PageRound:
 
 
 def open_round(connection: Connection, round_: PageRound, now: datetime) -> None:
-    """Note what a round asks, unless that was done before."""
+    """Store the question of a round, unless it is stored."""
     row = asdict(round_) | {"choices": list(round_.choices) or None, "sent_at": now}
     add_missing(connection, page_rounds, [row])
 
 
 def add_tasks(connection: Connection, round_name: str, tasks: Sequence[Task]) -> None:
-    """Add tasks that are not on the page yet, in a random order that tells no strata."""
+    """Add tasks that are not on the page yet, in a random order that does not reveal strata."""
     rows = [task_row(round_name, task, task.key, task.place or digest(task.key)) for task in tasks]
     add_missing(connection, page_tasks, rows)
 
@@ -87,7 +87,7 @@ def add_tasks(connection: Connection, round_name: str, tasks: Sequence[Task]) ->
 def empty_tasks(
     connection: Connection, round_name: str, keys: Collection[str] | None = None
 ) -> bool:
-    """Delete what tasks of a round show and no other round needs; false if there was nothing."""
+    """Delete a round's shown content that no other round needs; False if there was none."""
     lock(connection, _here(connection, [round_name]))
     held = [page_tasks.c.round_name == round_name, page_tasks.c.shown.is_not(None)]
     if keys is not None:
@@ -96,11 +96,11 @@ def empty_tasks(
     return release(connection, round_name, keys) or emptied > 0
 
 
-# What the page asks
+# Questions of the page
 
 
 def lock(connection: Connection, names: Collection[str]) -> list[PageRound]:
-    """Read some rounds on the page, and let no other write about them meanwhile."""
+    """Read some rounds on the page, and lock them until the transaction ends."""
     return read_rounds(connection, names, locked=True)
 
 
@@ -116,7 +116,7 @@ def read_rounds(
 
 
 def on_page(connection: Connection, names: Sequence[str]) -> dict[str, str]:
-    """Find the round on the page of each of some rounds: its own, or one that it shares."""
+    """Return the round on the page of each round: its own, or the one that it shares."""
     is_on_page = page_rounds.c.name.in_(listed(connection, names))
     on_own_page = set(connection.scalars(select(page_rounds.c.name).where(is_on_page)))
     shared = page_rounds_of(connection, names)
@@ -136,7 +136,7 @@ def has_tasks(connection: Connection, names: Collection[str]) -> bool:
 def _select_tasks(
     names: Collection[str], *columns: Column[Any], where: Sequence[ColumnElement[bool]] = ()
 ) -> CompoundSelect[Any]:
-    """Select columns of the tasks that are of one of some rounds, or shared by one."""
+    """Select columns of the tasks that belong to some rounds, or are shared by them."""
     is_shared = (page_shares.c.page_round == page_tasks.c.round_name) & (
         page_shares.c.page_key == page_tasks.c.key
     )
@@ -148,7 +148,7 @@ def _select_tasks(
 def read_page_tasks(
     connection: Connection, names: Sequence[str], *, item: str | None = None
 ) -> list[PageTask]:
-    """Read the tasks of some rounds, in the order given, each in its random order; of one item."""
+    """Read the tasks of rounds in the given order, shuffled within each; or of one item only."""
     where = [] if item is None else [page_tasks.c.item == item]
     query = _select_tasks(names, *_TASK, page_tasks.c.place, where=where).order_by("place", "key")
     tasks = [PageTask(*row) for *row, _ in connection.execute(query)]
@@ -159,7 +159,7 @@ def read_page_tasks(
 
 
 def find_task(connection: Connection, names: Collection[str], key: str) -> PageTask | None:
-    """Find a task of some rounds by its key; None if no round asks it."""
+    """Return a task of some rounds by its key, or None."""
     query = _select_tasks(names, *_TASK, where=[page_tasks.c.key == key])
     row = connection.execute(query.limit(1)).one_or_none()
     return None if row is None else PageTask(*row)
@@ -174,7 +174,7 @@ def read_shown(connection: Connection, tasks: Collection[PageTask]) -> dict[str,
 def hold(
     connection: Connection, tasks: Collection[PageTask], annotator: str, until: datetime
 ) -> None:
-    """Note that somebody has these tasks on the screen."""
+    """Record that an annotator has these tasks on the screen until a time."""
     change(connection, page_tasks, *_these(tasks), held_by=annotator, held_until=until)
 
 
@@ -183,7 +183,7 @@ def _these(tasks: Collection[PageTask]) -> tuple[ColumnElement[bool], ColumnElem
     return is_of_round, page_tasks.c.key.in_([task.key for task in tasks])
 
 
-# What people said
+# Answers of people
 
 
 def latest_statements(
@@ -194,7 +194,7 @@ def latest_statements(
 
 
 def latest(page_statements: Iterable[PageStatement]) -> dict[str, dict[str, PageStatement]]:
-    """Choose the latest of some statements of each annotator about each task, by key."""
+    """Return the latest statement of each annotator about each task, by key; input is ordered."""
     result: dict[str, dict[str, PageStatement]] = defaultdict(dict)
     for one in page_statements:
         result[one.task_key][one.annotator] = one
@@ -202,14 +202,14 @@ def latest(page_statements: Iterable[PageStatement]) -> dict[str, dict[str, Page
 
 
 def statements(connection: Connection, keys: Sequence[str]) -> list[PageStatement]:
-    """Read all that was said about some tasks; of each annotator in the order it was said."""
+    """Read all statements about some tasks, those by one annotator in order."""
     return _statements(connection, listed(connection, keys)) if keys else []
 
 
 def last_answer(
     connection: Connection, names: Collection[str], annotator: str
 ) -> PageStatement | None:
-    """Find the answer that somebody gave last, by row, to a task of some rounds and that stands."""
+    """Return an annotator's last current answer to a task of some rounds, or None."""
     later = page_answers.alias()
     is_followed = exists().where(
         later.c.task_key == page_answers.c.task_key,
@@ -222,7 +222,7 @@ def last_answer(
         page_answers.c.task_key.in_(_select_tasks(names, page_tasks.c.key)),
         ~is_followed,
     )
-    # By its row and not by its time, since a clock may have been set back.
+    # By row id instead of time, since a clock may have been set back.
     newest = connection.execute(query.order_by(page_answers.c.id.desc()).limit(1)).one_or_none()
     return None if newest is None else PageStatement._make(newest)
 
@@ -244,7 +244,7 @@ def record_answer(
     before: PageStatement | None,
     now: datetime,
 ) -> None:
-    """Add what somebody says now about a task, after what they said ``before``."""
+    """Store a person's answer to a task, after their statement ``before`` if there is one."""
     row: dict[str, Any] = {"task_key": task_key, "annotator": annotator, "answer": answer}
     row |= {"revision": 1, "at": now}
     if before is not None:  # later than that, even by a clock set back
@@ -253,10 +253,10 @@ def record_answer(
 
 
 def state(connection: Connection) -> str:
-    """Text that differs whenever somebody said something more, to any round.
+    """Return a text that changes with each new answer to any round.
 
-    With the last id a count of those before it, since of two transactions of PostgreSQL the one
-    with the lower id may end later; not that many answers later, so older ones are not counted.
+    It has the last id and the number of recent answers, since on PostgreSQL a transaction with a
+    lower id may end later, but not more than `_UNDER_WAY` answers later.
     """
     last = connection.scalar(select(func.max(page_answers.c.id)))
     newest = page_answers.c.id > (last or 0) - _UNDER_WAY

@@ -1,4 +1,4 @@
-"""The tables of the labeling page: nothing in them knows of a prediction."""
+"""The tables of the labeling page; they contain nothing about predictions."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from monitor.storage.tables import BigId, UtcDateTime, define_table
 
 
 class StoredAnswer(TypeDecorator[PageAnswer]):
-    """An answer; null where one was taken back."""
+    """An answer; null if it was withdrawn."""
 
     impl = String(12)
     cache_ok = True
 
     def process_bind_param(self, value: PageAnswer | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """Write an answer."""
+        """Return the text of an answer."""
         return None if value is None else str(value)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> PageAnswer | None:  # noqa: ARG002
-        """Read it."""
+        """Parse the text of an answer."""
         return None if value is None else read_page_answer(value)
 
 

@@ -1,4 +1,4 @@
-"""People who use the pages: sessions, users with their roles, and sign-ins that failed."""
+"""People who use the pages: sessions, users with their roles, and failed sign-ins."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sqlalchemy import Connection, select
 from monitor.storage.database import add_missing, change, insert_all, remove
 from monitor.storage.pages.page_tables import page_attempts, page_sessions, page_users
 
-FORGOTTEN_AFTER = timedelta(days=1)  # How long after the last one failed sign-ins are counted
+FORGOTTEN_AFTER = timedelta(days=1)  # Time after the last failed sign-in until the count is reset
 
 
 # Sessions
 
 
 class Session(NamedTuple):
-    """Somebody's session; ``login`` is what let them in, None a link."""
+    """A person's session; ``login`` is the method of signing in, None for a link."""
 
     annotator: str
     login: str | None
@@ -27,14 +27,14 @@ class Session(NamedTuple):
 def add_session(
     connection: Connection, digest: str, session: Session, *, now: datetime, until: datetime
 ) -> None:
-    """Begin a session, and delete those that have expired."""
+    """Add a session, and delete expired ones."""
     remove(connection, page_sessions, page_sessions.c.expires_at <= now)
     row = {"digest": digest, "expires_at": until, **session._asdict()}
     insert_all(connection, page_sessions, [row])
 
 
 def session_of(connection: Connection, digest: str, now: datetime) -> Session | None:
-    """Whose session it is; None if there is no such session, or none any more."""
+    """Return a session; None if it does not exist or has expired."""
     query = select(page_sessions.c.annotator, page_sessions.c.login).where(
         page_sessions.c.digest == digest, page_sessions.c.expires_at > now
     )
@@ -48,13 +48,13 @@ def end_session(connection: Connection, digest: str) -> None:
 
 
 def end_sessions(connection: Connection, session: Session) -> None:
-    """End all sessions that somebody has by one login."""
+    """End all sessions of an annotator with the same login method."""
     is_login = page_sessions.c.login.is_not_distinct_from(session.login)
     remove(connection, page_sessions, page_sessions.c.annotator == session.annotator, is_login)
 
 
 def end_all_sessions(connection: Connection, annotator: str) -> int:
-    """End all sessions of a name; returns how many there were."""
+    """End all sessions of an annotator; returns their number."""
     return remove(connection, page_sessions, page_sessions.c.annotator == annotator)
 
 
@@ -62,7 +62,7 @@ def end_all_sessions(connection: Connection, annotator: str) -> int:
 
 
 class StoredUser(NamedTuple):
-    """Who may use the pages by their own token."""
+    """A user with a token for the pages."""
 
     name: str
     role: str
@@ -70,7 +70,7 @@ class StoredUser(NamedTuple):
 
 
 def add_user(connection: Connection, user: StoredUser, token_hash: str) -> bool:
-    """Add a user; false where there is one of this name."""
+    """Add a user; False if one with this name exists."""
     if role_of(connection, user.name) is not None:
         return False
     insert_all(connection, page_users, [{"token_hash": token_hash, **user._asdict()}])
@@ -78,7 +78,7 @@ def add_user(connection: Connection, user: StoredUser, token_hash: str) -> bool:
 
 
 def users(connection: Connection) -> Sequence[StoredUser]:
-    """All users, by their names."""
+    """Read all users, in the order of their names."""
     query = select(*(page_users.c[name] for name in StoredUser._fields)).order_by(page_users.c.name)
     return [StoredUser._make(row) for row in connection.execute(query)]
 
@@ -89,7 +89,7 @@ def remove_user(connection: Connection, name: str) -> bool:
 
 
 def give_role(connection: Connection, name: str, role: str) -> bool:
-    """Give a user another role; false if no user has this name."""
+    """Change the role of a user; False if no user has this name."""
     return bool(change(connection, page_users, page_users.c.name == name, role=role))
 
 
@@ -105,11 +105,11 @@ def token_hash_of(connection: Connection, name: str) -> str | None:
     return connection.scalar(query)
 
 
-# Sign-ins that failed
+# Failed sign-ins
 
 
 class StoredAttempts(NamedTuple):
-    """Failed sign-ins of a name or of an address, and when the last one was."""
+    """Number of failed sign-ins of a name or an address, and the time of the last one."""
 
     failures: int
     last_at: datetime
@@ -118,10 +118,10 @@ class StoredAttempts(NamedTuple):
 def locked_attempts(
     connection: Connection, digests: Sequence[str], now: datetime
 ) -> Mapping[str, StoredAttempts]:
-    """Read what failed before, and keep others from reading it until this transaction ends."""
+    """Read counts of failed sign-ins, and lock them until the transaction ends."""
     old = page_attempts.c.last_at <= now - FORGOTTEN_AFTER
     remove(connection, page_attempts, old)
-    ordered = sorted(digests)  # two that lock the same rows then never wait for each other
+    ordered = sorted(digests)  # two transactions that lock the same rows cannot deadlock
     rows = [{"digest": digest, "failures": 0, "last_at": now} for digest in ordered]
     add_missing(connection, page_attempts, rows)
     query = select(page_attempts).where(page_attempts.c.digest.in_(ordered))
@@ -132,13 +132,13 @@ def locked_attempts(
 
 
 def note_failure(connection: Connection, digest: str, now: datetime) -> None:
-    """Count one more."""
+    """Count one more failed sign-in."""
     c = page_attempts.c
     change(connection, page_attempts, c.digest == digest, failures=c.failures + 1, last_at=now)
 
 
 def take_back_failure(connection: Connection, digest: str) -> None:
-    """Count one less: it was none."""
+    """Count one failed sign-in less, if it turned out not to be one."""
     c = page_attempts.c
     failed = (c.digest == digest, c.failures > 0)
     change(connection, page_attempts, *failed, failures=c.failures - 1)

@@ -1,6 +1,6 @@
-"""Tasks of several monitors that one task on the labeling page answers.
+"""Shared tasks: one task on the labeling page answers tasks of several monitors.
 
-Where people are asked for the class of an item, each item is on the page once for all rounds.
+If people are asked for the class of an item, each item is on the page once for all rounds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from monitor.storage.tables import store
 
 
 class SharedTask(NamedTuple):
-    """A task of a monitor, the task on the page that answers it, and the place of its class."""
+    """A task of a monitor, the task on the page that answers it, and the index of its class."""
 
     task_key: str
     page_key: str
@@ -28,10 +28,10 @@ class SharedTask(NamedTuple):
 def share_tasks(
     connection: Connection, page_round: str, round_name: str, tasks: Sequence[Task], index: int
 ) -> None:
-    """Add the items of a round's tasks that are not on the page yet, and note who asks.
+    """Add the items of a round's tasks that are not on the page yet, and record the round's shares.
 
-    Keys and order follow from the items alone, so they tell nothing about a stratum. The round on
-    the page is locked before.
+    Keys and order are derived from the items only, so they do not reveal strata. The caller locks
+    the round on the page first.
     """
     salt = connection.execute(select(store.c.id)).scalar_one()
     key_of = {task.key: _page_key(salt, page_round, task) for task in tasks}
@@ -42,7 +42,7 @@ def share_tasks(
     of_round = {"round_name": round_name, "page_round": page_round, "place": index}
     shares = [of_round | {"task_key": key, "page_key": page} for key, page in key_of.items()]
     add_missing(connection, page_shares, shares)
-    # What was deleted when the last round that had it let go is shown once more.
+    # Restore content that was deleted when the last round that needed it released it.
     shown = {key_of[task.key]: task.shown for task in tasks}
     cached = select(page_shares.c.page_key).where(
         page_shares.c.round_name == round_name, ~page_shares.c.let_go
@@ -59,7 +59,7 @@ def share_tasks(
 
 
 def task_row(page_round: str, task: Task, key: str, order: str) -> dict[str, object]:
-    """Make the row of a task on the page; ``order`` is what the tasks are sorted by."""
+    """Return the row of a task on the page; ``order`` is its sort key."""
     return {
         "round_name": page_round,
         "key": key,
@@ -70,27 +70,27 @@ def task_row(page_round: str, task: Task, key: str, order: str) -> dict[str, obj
 
 
 def _page_key(salt: str, page_round: str, task: Task) -> str:
-    # With the id of the store, which nobody who labels knows: an id cannot be guessed by its key.
+    # Salted with the store's id, unknown to labelers, so that keys do not reveal item ids.
     text = f"{salt}/{page_round}/task{task.slot}/{task.item_id}"
     return f"t{digest(text)[:16]}"
 
 
 def digest(text: str) -> str:
-    """Hash any text."""
+    """Return the SHA-256 digest of a text."""
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def read_shares(connection: Connection, task_keys: Sequence[str]) -> list[SharedTask]:
-    """Read which tasks on the page answer some tasks of monitors, of those that share one."""
+    """Read the shared tasks on the page that answer some tasks of monitors."""
     columns = (page_shares.c[name] for name in SharedTask._fields)
     query = select(*columns).where(page_shares.c.task_key.in_(listed(connection, task_keys)))
     return [SharedTask(*row) for row in connection.execute(query.distinct())]
 
 
 def page_rounds_of(connection: Connection, names: Sequence[str]) -> dict[str, str]:
-    """Find the round on the page for each round that shares one, by name."""
+    """Return the round on the page of each round that shares one, by name."""
     round_names = listed(connection, names).subquery()
-    # By one of its tasks, not by all: this is read for each answer.
+    # Reads one task instead of all, since this runs for each answer.
     shared_by = (
         select(page_shares.c.page_round)
         .where(page_shares.c.round_name == round_names.c.value)
@@ -101,9 +101,9 @@ def page_rounds_of(connection: Connection, names: Sequence[str]) -> dict[str, st
 
 
 def release(connection: Connection, round_name: str, keys: Collection[str] | None = None) -> bool:
-    """Note that a round needs some of its tasks no more; false if no content was deleted by that.
+    """Release tasks that a round no longer needs; False if this deleted no content.
 
-    The round on the page is locked before, so the last of two rounds that let go deletes.
+    The caller locks the round on the page first, so the last round to release a task deletes it.
     """
     released = [page_shares.c.round_name == round_name]
     if keys is not None:
