@@ -1,6 +1,7 @@
-"""The functions of `monitor`; the commands of their names print what these return.
+"""Functions of `monitor`; the commands of the same names print what these return.
 
-Each loads what it needs when it is called: an estimate needs neither the config nor a database.
+Each function loads what it needs when it is called: an estimate needs neither the config nor a
+database.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 SetT = TypeVar("SetT", bound="SetEstimates")
 
-MARGIN = 0.05  # Margin of both metrics where nobody says what is wanted
+MARGIN = 0.05  # Default margin of both metrics
 FEWEST = 2  # Labels of a plan, and items of a window: one of each class
 SIZE = 100_000  # Items of a window that is only assumed
 
@@ -70,7 +71,7 @@ def estimate(
     Raises
     ------
     InputRefused
-        If a count is impossible, naming it.
+        If a count is impossible; the message names it.
 
     Examples
     --------
@@ -115,8 +116,8 @@ def evaluate(
     """Evaluate a classifier by labeled items of any balance, adjusted to its population.
 
     At most one of ``random``, ``weight``, ``sizes`` and ``prevalence`` says how the labels were
-    drawn; without any of them they are taken for a plain random sample, and refused where
-    their balance was chosen, such as as many flagged as passed items.
+    drawn. Without any of them, they count as a plain random sample, and are refused if their
+    balance was chosen, such as equally many flagged and passed items.
 
     Parameters
     ----------
@@ -135,13 +136,13 @@ def evaluate(
         Column of the stratum (the predicted class if not given), and the items of each in the
         population, such as ``{"flagged": 1600, "passed": 48400}``.
     prevalence
-        Of the population to hold for; the labels were drawn by actual class, or at random where
-        another share was positive.
+        Prevalence of the population to estimate for; the labels were drawn by actual class, or at
+        random from items with another prevalence.
     flagged_rate
         Share of all items that is flagged: what a plain random sample is checked against.
     amount
-        Column of an amount of each item, such as money, over 0; or these values. Every metric is
-        then by amount. Intervals are wide where few items hold most of it.
+        Column of a positive amount of each item, such as money; or these values. Every metric is
+        then weighted by amount. Intervals are wide if few items have most of it.
     level
         Posterior probability inside each interval, for each metric by itself.
 
@@ -206,7 +207,7 @@ def evaluate_judge(
 ) -> JudgeEvaluation:
     """Evaluate a judge, such as an LLM's verdicts, by the labels of people in a designed sample.
 
-    How the items were drawn is given as for `evaluate`, and required. An item is flagged where the
+    How the items were drawn is given as for `evaluate`, and required. An item is flagged if the
     judge says yes. Strata need not be cut by the verdict: a sample that was drawn by the
     predictions of a classifier has both verdicts in each stratum.
 
@@ -224,7 +225,7 @@ def evaluate_judge(
         Column of the stratum that an item was drawn from, and the items of each in the population,
         such as ``{"flagged": 1600, "passed": 48400}``.
     prevalence
-        Of the population to hold for; the items were drawn by actual class.
+        Prevalence of the population to estimate for; the items were drawn by actual class.
     flagged_rate
         Share of all items that the judge says yes to: what a plain random sample is checked
         against.
@@ -300,11 +301,11 @@ def _labeled_rows(
 
 
 def _warned(result: SetT) -> SetT:
-    """Return a result whose warnings the caller's caller has been given."""
+    """Issue a result's warnings at the public call, and return the result."""
     import warnings
 
     for sentence in result.warnings:
-        warnings.warn(sentence, stacklevel=3)  # where the caller of the function stands
+        warnings.warn(sentence, stacklevel=3)  # at the call of the public function
     return result
 
 
@@ -314,7 +315,7 @@ def history(monitor: str | None = None, config: Path | str = "config.yaml") -> R
     Parameters
     ----------
     monitor, config
-        Which monitor of which config; the only one there is if not named.
+        Monitor, and path of the config; by default the config's only monitor.
 
     Returns
     -------
@@ -360,15 +361,15 @@ def compare(
 ) -> RoundComparison:
     """Compare a round's window with another threshold or another classifier.
 
-    The labels of the round decide: precision, recall and F1 of the window for both, and the
-    difference between them, which is known better than either.
+    Estimates precision, recall and F1 of the window for both from the round's labels, and their
+    difference, which is more precise than either.
 
     Parameters
     ----------
     number
         Number of the round.
     monitor, config
-        Which monitor of which config; the only one there is if not named.
+        Monitor, and path of the config; by default the config's only monitor.
     threshold
         Score from which on the other classifier flags an item; the monitor's own if not given.
     predictions
@@ -434,7 +435,7 @@ def plan(
     judge_fpr: float | None = None,
     judge_pilot: pd.DataFrame | Path | str | None = None,
 ) -> LabelPlan:
-    """Return how many labels a round needs in which strata, and the margins of other numbers.
+    """Return how many labels a round needs in each stratum, and the margins of other numbers.
 
     Plan for a monitor of the config, from its predictions and its prior; or, with
     ``precision``, ``recall`` and ``flagged_rate``, for a window that is only assumed.
@@ -442,17 +443,17 @@ def plan(
     Parameters
     ----------
     monitor, config
-        Which monitor of which config; the only one there is if not named.
+        Monitor, and path of the config; by default the config's only monitor.
     precision, recall, flagged_rate, size
-        Assumed values in place of a monitor; of a window of 100,000 items, unless given.
+        Assumed values in place of a monitor; ``size`` is 100,000 items by default.
     margin, precision_margin, recall_margin
-        Half-width wanted of both intervals, or of one of them.
+        Half-width of both intervals, or of one of them.
     labels
-        Labels that there are. If neither margins nor labels are given: the half-widths of the
+        Number of labels. If neither margins nor labels are given: the half-widths of the
         config, or 0.05 each.
     judge_tpr, judge_fpr
-        Shares of the positives and of the negatives to which an assumed judge says yes: what
-        labels it would save is ``judged``.
+        Shares of the positives and of the negatives to which an assumed judge says yes; ``judged``
+        is the plan with it.
     judge_pilot
         A table, or a CSV or Parquet file, of items that a judge and people have labeled, in place
         of these shares: columns ``verdict`` and ``label``, 1 or 0, or yes or no. With a
@@ -579,14 +580,14 @@ def opened(
 ) -> Iterator[Application]:
     """Read the config and open its store, making the tables of a new one.
 
-    monitor: A name that one of its monitors must have.
-    delivers: Whether the hooks get something; else their section of the config is not read, and its
+    monitor: Name of a monitor that the config must have.
+    delivers: Whether hooks are used; if not, their section of the config is not read, and its
         secrets may be missing.
 
     Raises
     ------
     ConfigRefused
-        If the config, or the store's schema, is not right, or there is no such monitor.
+        If the config or the store's schema is wrong, or there is no such monitor.
     """
     from monitor.config.load import load_config
     from monitor.storage import schema
@@ -606,7 +607,7 @@ def opened(
 
 
 def only_monitor(config: Config, monitor: str | None) -> str:
-    """Name the monitor that is meant: the one named, or the only one there is."""
+    """Return the name of the given monitor, or of the config's only one."""
     if monitor is not None:
         return config.monitor(monitor).name
     if len(config.monitors) == 1:

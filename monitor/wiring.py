@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """Everything one config asks for: the store, each monitor's context, the effect handlers."""
+    """Everything built from one config: the store, each monitor's context, the effect handlers."""
 
     config: Config
     database: Database
@@ -73,12 +73,12 @@ class Application:
         return next(context for context in self.monitors if context.settings.name == name)
 
     def mlflow_page(self, monitor: str, key: str) -> str | None:
-        """Find where MLflow shows a round, by the key under which it knows it."""
+        """Return the address of a round in MLflow, by the round's key."""
         return _mlflow_page(self.config, self.database, monitor, key)
 
     def config_fingerprints(self) -> dict[str, str]:
-        """Write all that decides what a look at each monitor finds, but for data and labels."""
-        # Another version of the program may find something else where nothing changed.
+        """Describe all that decides a check of each monitor, except data and labels."""
+        # Another version of the program may behave differently with the same config.
         program = version("mlflow-pr-monitor")
         return {
             context.settings.name: "\n".join(
@@ -96,9 +96,9 @@ class Application:
 def build(
     config: Config, *, clock: Clock = utc_now, database: Database | None = None
 ) -> Application:
-    """Build everything, around a store that is open already if there is one.
+    """Build the application of a config, with an open store if one is given.
 
-    Nothing is opened or called yet.
+    Opens and calls nothing yet.
     """
     database = database or Database(config.store_url)
     link = partial(_link, config, database)
@@ -139,7 +139,7 @@ def _handlers(config: Config, clock: Clock, link: Link) -> dict[str, EffectHandl
 
 
 def _link(config: Config, database: Database, notice: Notice) -> str | None:
-    """Find the round of a notice in MLflow's pages."""
+    """Return the address of a notice's round in MLflow."""
     if notice.event == "test":
         return None  # it is of no round, and needs no store
     return _mlflow_page(config, database, notice.monitor, notice.round_key)
@@ -211,13 +211,12 @@ def _of_part(
     block: Block | None,
     block_today: Block | None,
 ) -> tuple[Labeler, ...]:
-    """Labelers of some items of a round, the one that it was opened with first.
+    """Return the labelers of a part of a round, the one that it was opened with first.
 
-    A round that asks people keeps the folder that its tasks went to, and is read from today's as
-    well, where there is one: people may bring answers there. It also keeps whether they are asked
-    for yes or no or for the class, and of which classes. Any other kind is read as the config
-    says today, so that a wrong path or name can be corrected, but for what decides the round
-    (`Labeling.as_opened`).
+    A round that asks people keeps the folder of its tasks. It also reads today's folder if that
+    exists, because people may put answers there. It keeps whether people answer yes or no or choose
+    a class, and which classes. Any other kind is read with today's config, so that a wrong path or
+    name can be corrected, except for settings that decide the round (`Labeling.as_opened`).
     """
     if today is None:
         return (_stored_labeler(opened_with, block, make),)
@@ -305,7 +304,7 @@ def _made_labeler(
 
 @contextmanager
 def _refused(section: str) -> Iterator[None]:
-    """Refuse a config whose packages break after it was read."""
+    """Turn `SettingRefused` of a section into `ConfigRefused`."""
     try:
         yield
     except SettingRefused as error:
@@ -314,7 +313,7 @@ def _refused(section: str) -> Iterator[None]:
 
 
 def check_labels(labeler: Labeler) -> CheckResult | str:
-    """Check where labels come from, and say where that is.
+    """Check the location of labels, and describe it.
 
     Raises `LabelsRefused` if the file, a column of it, or the guideline is missing,
     the folder cannot be written, or the tool in which people label does not accept us;

@@ -34,7 +34,7 @@ class Commands(TyperGroup):
     """The commands in the order in which people meet them."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
-        """Name the commands as `SECTIONS` has them."""
+        """Return the commands in the order of `SECTIONS`."""
         return [name for names in SECTIONS.values() for name in names]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

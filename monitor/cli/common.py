@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 def option(takes: str, what: str, *names: str, **more: Any) -> Any:
-    """Declare an option by what it takes and its help; without a name it has its parameter's."""
+    """Declare an option by its type and help; its default name is the parameter's."""
     return typer.Option(*names, help=what, metavar=takes, **more)
 
 
 def argument(takes: str, what: str) -> Any:
-    """Declare an argument by what it is called and its help."""
+    """Declare an argument by its name and help."""
     return typer.Argument(help=what, metavar=takes)
 
 
@@ -90,7 +90,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def account() -> str:
-    """Name the person by the account; empty where it has no name, as in some containers."""
+    """Return the account's name; empty if it has none, as in some containers."""
     import getpass
 
     try:

@@ -1,8 +1,8 @@
-"""Which monitors need no look: nothing is due, and nothing changed since the last one.
+"""Find monitors that need no check: nothing is due, and nothing changed since the last one.
 
-A look at a monitor costs a dozen queries and reads its tasks. So a process remembers how each
-monitor and the place of its labels stood before its last look; `run-once` keeps that in the store.
-If both stand the same now, and no slot or deadline has come, another look would find nothing new.
+A check of a monitor costs a dozen queries and reads its tasks. So a process remembers the state of
+each monitor and of its label locations before the last check; `run-once` keeps it in the store. If
+both are unchanged, and no slot or deadline has come, another check would find nothing new.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from monitor.storage.rounds import round_store
 
 log = structlog.get_logger("monitor.service.loop")
 
-LONGEST = timedelta(hours=1)  # Between looks: time itself ends the taking of late labels
+LONGEST = timedelta(hours=1)  # Between checks: late labels stop counting without any event
 _SLACK = timedelta(days=10)  # A round may wait to be drawn, and close after its deadline
 
 
 @dataclass(frozen=True, slots=True)
 class MonitorScan:
-    """A look at a monitor: when, and how things stood before it."""
+    """A check of a monitor: its time, and the state before it."""
 
     context: MonitorContext
     at: datetime
@@ -47,7 +47,7 @@ class MonitorScan:
     next_slot: datetime
     labelers: tuple[Labeler, ...]
     digest: str
-    """Differs between any two states of the monitor; empty where its state is not known."""
+    """Differs between any two states of the monitor; empty if its state is unknown."""
 
 
 class _SavedScan(NamedTuple):
@@ -57,10 +57,10 @@ class _SavedScan(NamedTuple):
 
 
 class ChangeDetector:
-    """Remembers the last good look at each monitor.
+    """Remembers the last successful check of each monitor.
 
-    configs: All that the config has on each monitor, by name, as a text. Where it is given, good
-        looks of earlier processes count too, and `keep` keeps this process's.
+    configs: Text of each monitor's config, by name. If given, successful checks of earlier
+        processes count too, and `keep` stores this process's.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class ChangeDetector:
         self._good: dict[str, MonitorScan] = {}
 
     def needed(self, monitors: Sequence[MonitorContext]) -> list[MonitorScan]:
-        """Choose the monitors that may have anything to do."""
+        """Return checks of the monitors that may have work."""
         now = self._clock()
         settings = [context.settings.round for context in monitors]
         spans = [one.late_labels + one.deadline for one in settings]  # as long as labels count
@@ -85,7 +85,7 @@ class ChangeDetector:
             name = context.settings.name
             version = versions.get(name, NOTHING)
             labelers, labels = self._state_of_labels(context, version, states)
-            # A reload makes other contexts, and a good look holds on to its own.
+            # A reload makes other contexts, and a remembered check keeps its own alive.
             config = str(id(context)) if self._configs is None else self._configs[name]
             digest = _digest(version, labels, config) if labels else ""
             good = [self._good.get(name), _saved(texts.get(name))] if digest else []
@@ -98,9 +98,9 @@ class ChangeDetector:
     def _state_of_labels(
         self, context: MonitorContext, current: MonitorVersion, states: dict[str, str]
     ) -> tuple[tuple[Labeler, ...], str]:
-        """Return the labelers of a monitor's rounds and the state of their places.
+        """Return the labelers of a monitor's rounds and the state of their locations.
 
-        The state is empty if one fails: its monitor is looked at, and no other is kept back.
+        The state is empty if one fails: its monitor is checked, and no other is held up.
         """
         try:
             labelers = self._labelers(context, current)
@@ -108,7 +108,7 @@ class ChangeDetector:
         except StoreUnavailable:
             raise
         except MonitorError:
-            pass  # the look meets and reports it
+            pass  # the check meets and reports it
         except Exception:
             name = context.settings.name
             log.exception("cannot tell whether labels changed: stopped by a bug", monitor=name)
@@ -129,7 +129,7 @@ class ChangeDetector:
         return (*(one.labeler for one in context.today), *labelers.values())
 
     def record_check(self, scan: MonitorScan, *, well: bool) -> None:
-        """Note how a look ended."""
+        """Record the result of a check."""
         name = scan.context.settings.name
         if well:
             self._good[name] = scan
@@ -137,7 +137,7 @@ class ChangeDetector:
             self._good.pop(name, None)
 
     def keep(self) -> None:
-        """Keep the good looks of this process for the next one."""
+        """Store the successful checks of this process for the next one."""
         if self._configs is None:
             return
         texts = {
@@ -151,10 +151,10 @@ class ChangeDetector:
 
 
 def last_ones(checks: Sequence[MonitorScan]) -> tuple[list[MonitorScan], list[MonitorScan]]:
-    """Separate the looks at monitors with a round that a worker left in mid-step from all others.
+    """Separate checks of monitors with a round that a worker left in mid-step from all others.
 
-    What ended that worker may end this one too, so they come after all others and one after the
-    other, the one that waited longest first.
+    The cause that ended that worker may end this one too, so these checks come last, one after the
+    other, the longest waiting first.
     """
     others = [scan for scan in checks if scan.version.left is None]
     interrupted = [scan for scan in checks if scan.version.left is not None]
@@ -162,16 +162,16 @@ def last_ones(checks: Sequence[MonitorScan]) -> tuple[list[MonitorScan], list[Mo
 
 
 def _is_quiet(current: MonitorVersion, now: datetime, scan: MonitorScan | _SavedScan) -> bool:
-    """Whether there is no work, and no time has come since a look that makes another due."""
+    """Whether there is no work, and no time has come since a check that makes another due."""
     late = current.deadline is not None and current.deadline <= now
     recent = timedelta(0) <= now - scan.at < LONGEST
     return not current.has_work and not late and now < scan.next_slot and recent
 
 
 def _labels(labelers: Sequence[Labeler], states: dict[str, str]) -> str:
-    """Describe the state of where labels come from; empty where one cannot tell it from others.
+    """Describe the state of label locations; empty if one cannot describe its state.
 
-    Monitors may share a location, which is looked at once.
+    A location that monitors share is read once.
     """
     described = []
     for labeler in labelers:
@@ -192,7 +192,7 @@ def _digest(current: MonitorVersion, labels: str, config: str) -> str:
 
 
 def _saved(text: str | None) -> _SavedScan | None:
-    """Read what the store keeps of a look; None if it is in another version's format."""
+    """Parse a stored check; None if it is in another version's format."""
     try:
         digest, *times = json.loads(text or "")
         at, next_slot = map(datetime.fromisoformat, times)

@@ -1,4 +1,4 @@
-"""Imports of a process with worker threads: made before there are threads, and told when broken.
+"""Imports of a process with worker threads: made before there are threads, reported if broken.
 
 Two threads that import parts of one package at the same time may each wait for what the other
 imports. Python then breaks one of the imports, and every later one of that package may fail too.
@@ -14,7 +14,7 @@ from monitor.domain.errors import StoppedByBug
 
 
 def import_for_workers() -> None:
-    """Import what functions of the worker threads import; to be called while there is one thread.
+    """Import what worker threads need; call it while there is only one thread.
 
     Commands do without most of this, so modules import it where they need it.
     """
@@ -55,7 +55,7 @@ def import_for_adapters() -> None:
 def broken_import(error: BaseException | None) -> str | None:
     """Describe the import that failed and stays broken in this process; None for other errors.
 
-    A package that is not installed is one of those: a new process would not find it either.
+    A package that is not installed counts as another error: a new process would not find it either.
     """
     while error is not None:
         is_missing = isinstance(error, ModuleNotFoundError)
@@ -66,7 +66,7 @@ def broken_import(error: BaseException | None) -> str | None:
 
 
 def end_for(what: str) -> StoppedByBug:
-    """Return why a process ends whose imports are broken."""
+    """Return the error with which a process with a broken import ends."""
     return StoppedByBug(
         f"an import failed and may keep failing in this process ({what}). The process ends, so "
         "that its supervisor starts a new one, which continues where this one stopped"

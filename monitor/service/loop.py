@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("monitor.service.loop")
 
-TICK = timedelta(seconds=60)  # How often due slots, new labels and waiting effects are looked for
+TICK = timedelta(seconds=60)  # Between checks for due slots, new labels and waiting effects
 CLOCK_CHECK = timedelta(seconds=20)  # Between checks that no clock set back stopped the ticks
 CHANGES = timedelta(seconds=5)  # Longest wait of a notice during a pass over many monitors
 GRACE = timedelta(seconds=60)  # For steps in flight at a stop; systemd kills after twice that
@@ -52,7 +52,7 @@ GRACE = timedelta(seconds=60)  # For steps in flight at a stop; systemd kills af
 
 @dataclass(slots=True)
 class Pass:
-    """What one pass met: errors per monitor, what was delivered, and which queues are dead."""
+    """Result of one pass: errors by monitor, deliveries, and dead queues."""
 
     errors: dict[str, MonitorError] = field(default_factory=dict)
     delivered: Delivered = field(default_factory=Delivered)
@@ -60,16 +60,16 @@ class Pass:
 
     @property
     def exit_code(self) -> int:
-        """The gravest error's exit code; 75 where only deliveries wait; 0 for all well."""
+        """The gravest error's exit code; 75 if only deliveries wait; else 0."""
         if self.errors:
             return gravest(error.exit_code for error in self.errors.values())
         return EXIT_TRY_LATER if self.delivered.failed or self.dead else 0
 
 
 def advance(context: MonitorContext, around: Around = nullcontext) -> MonitorError | None:
-    """Take a monitor as far as it gets; what stops it is logged and returned.
+    """Run all due steps of a monitor; logs and returns the error that stops it.
 
-    around: The context that this runs in; a fault of it stops the monitor too.
+    around: Context manager of the run; its error stops the monitor too.
     """
     name = context.settings.name
     try:
@@ -89,7 +89,7 @@ def advance(context: MonitorContext, around: Around = nullcontext) -> MonitorErr
 
 
 def tidy(application: Application) -> None:
-    """End what hooks and monitors left behind that the config no longer has."""
+    """Clean up after hooks and monitors that the config no longer has."""
     retire_orphans(application.database, application.handlers, application.clock)
     end_removed_monitors(application.database, application.names, application.clock)
     forget_removed_monitors(application.database, application.names, application.clock)
@@ -109,12 +109,12 @@ def one_pass(
     idle: ChangeDetector | None = None,
     before_check: Callable[[MonitorContext], None] = lambda _: None,
 ) -> Pass:
-    """Do once what the service does at every tick.
+    """Run one pass, as the service does at every tick.
 
-    Before anything that ended another worker is tried again, all else is done and delivered.
+    Rounds that ended another worker are tried last, when all else is done and delivered.
 
-    idle: Knows which monitors need no look; without it all are looked at.
-    before_check: Called with each monitor that is looked at, before it is.
+    idle: Knows which monitors need no check; without it all are checked.
+    before_check: Called with each monitor before its check.
     """
     idle = idle or ChangeDetector(application.database, application.clock)
     others, interrupted = last_ones(idle.needed(monitors))
@@ -137,9 +137,9 @@ def _check(
     checks: Sequence[MonitorScan],
     before_check: Callable[[MonitorContext], None],
 ) -> dict[str, MonitorError]:
-    """Take monitors as far as they get, and note how the looks at them ended.
+    """Check monitors, and record the results; returns the errors by monitor.
 
-    What stops one does not stop the others.
+    An error of one monitor does not stop the others.
     """
     around = SharedScans([scan.context for scan in checks]).shared
     errors: dict[str, MonitorError] = {}
@@ -197,7 +197,7 @@ def serve(
 class MonitorWork:
     """The three loops, each a function that a tick calls.
 
-    end: Called with what makes this process useless, and ends it.
+    end: Called with an error that makes this process useless; ends the process.
     """
 
     def __init__(
@@ -217,13 +217,13 @@ class MonitorWork:
         self._tick, self._notices_due = tick.total_seconds(), 0.0
 
     def rounds(self) -> None:
-        """Begin to check the monitors that may have something to do."""
+        """Start to check the monitors that may have work."""
         self.running.check_store()
         self._monitor_pool.tick()
         tidy(self.running.application)
 
     def notices(self) -> None:
-        """Deliver all but MLflow's effects, at each tick and soon after there is any news."""
+        """Deliver all but MLflow's effects, at each tick and soon after a change."""
         now = time.monotonic()
         if not self._changed.is_set() and now < self._notices_due:
             return
@@ -244,20 +244,20 @@ class MonitorWork:
         )
 
     def mlflow(self) -> None:
-        """Deliver its effects to MLflow."""
+        """Deliver effects to MLflow."""
         heartbeat = self.running.heartbeat
         self.running.check_store()
         self._mlflow.deliver(self.running.application, lambda: heartbeat.beat("mlflow"))
 
     def stop(self) -> None:
-        """Begin nothing new."""
+        """Start nothing new."""
         self.running.is_stopping = True
         let_claims_run_out()
         self._stop.set()
         self._mlflow.stop()
 
     def wait(self) -> None:
-        """Wait for the looks under way."""
+        """Wait for the running checks."""
         self._monitor_pool.close()
 
 
@@ -290,7 +290,7 @@ def _next_request(
     scheduler: BackgroundScheduler,
     application: Application,
 ) -> int | MonitorError:
-    """Wait for a signal or for a reason to end, and meanwhile see to it that the ticks go on."""
+    """Wait for a signal or an error that ends the process; keeps the ticks going meanwhile."""
     while True:
         try:
             return requests.get(timeout=CLOCK_CHECK.total_seconds())
@@ -299,7 +299,7 @@ def _next_request(
 
 
 def tick_on(scheduler: BackgroundScheduler, now: datetime) -> None:
-    """Let loops tick now that wait longer than a tick, as after a clock was set back.
+    """Make loops tick now if their next tick is too far away, as after a clock was set back.
 
     APScheduler sleeps until a time of day, which may then be days away.
     """
@@ -371,11 +371,11 @@ def _pages(running: Running) -> PagesServer | None:
 def _abandoned_after(
     grace: timedelta, work: MonitorWork, scheduler: BackgroundScheduler
 ) -> list[str]:
-    """Let what is under way come to its end; returns what takes too long."""
+    """Wait for running steps to finish; returns the steps that take too long."""
 
     def wait() -> None:
         work.stop()
-        scheduler.shutdown(wait=True)  # before the lanes, which no tick may enter then
+        scheduler.shutdown(wait=True)  # before the pool, which no tick may use then
         work.wait()
 
     waiting = threading.Thread(target=wait, name="stopping", daemon=True)
@@ -387,9 +387,9 @@ def _abandoned_after(
 
 
 def _abandon(steps: list[str], reason: int | MonitorError) -> None:
-    """End the process around threads that go on: what they do is safe to cut off anywhere.
+    """End the process although threads still run: their steps are safe to interrupt anywhere.
 
-    Never with 0, which says that every step was finished.
+    Never with code 0, which means that every step was finished.
     """
     code = reason.exit_code if isinstance(reason, MonitorError) else EXIT_TRY_LATER
     log.warning("stopped; abandoned what took too long", steps=steps, exit_code=code)

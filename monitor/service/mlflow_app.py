@@ -1,9 +1,9 @@
 """The status pages inside MLflow's server, at `/pr-monitor/`: what `mlflow server --app-name` runs.
 
-Each request is answered around MLflow's application, which stays as it is. MLflow itself decides
-who sees a monitor: it is asked for the monitor's experiment by its REST API, in the same process,
-with the headers of the request. So any login of MLflow counts, and a name of the server that it
-refuses. The pages only read: every method but GET is refused.
+The pages wrap MLflow's application, which stays as it is. MLflow itself decides who sees a monitor:
+its REST API is asked for the monitor's experiment, in the same process, with the headers of the
+request. So every login of MLflow counts, and so do the host names that it refuses. The pages only
+read: every method but GET is refused.
 """
 
 import asyncio
@@ -63,7 +63,7 @@ def create_app() -> ASGI:
 
 
 def create_app_with_login() -> ASGI:
-    """Make the one that asks for MLflow's accounts: `mlflow server --app-name pr_monitor_auth`."""
+    """Make the application with MLflow's accounts: `mlflow server --app-name pr_monitor_auth`."""
     _check_server()
     login, *_ = entry_points(group="mlflow.app", name="basic-auth")  # MLflow has two packages
     return _with_pages(login.load()())
@@ -114,7 +114,7 @@ class PagesInMlflow:
         await self._pages({**scope, **inner}, receive, send)
 
     async def _let_in(self, scope: Any, page: str) -> tuple[Response | None, Collection[str]]:
-        """Find the monitors that a request may see, or the answer that it gets instead."""
+        """Return the monitors that a request may see, or the response that refuses it."""
         if scope["method"] != "GET":
             status = HTTPStatus.METHOD_NOT_ALLOWED
             return PlainTextResponse(_READ_ONLY, status, {"allow": "GET"}), ()
@@ -141,7 +141,7 @@ class PagesInMlflow:
         return None, readable
 
     async def _ask(self, scope: Any, experiments: Sequence[str]) -> list[httpx.Response]:
-        """Ask MLflow for experiments as who sent the request, in the same process."""
+        """Ask MLflow for experiments as the user of the request, in the same process."""
         headers = [(key, of) for key, of in scope["headers"] if key not in _OF_A_BODY]
         client = scope.get("client") or ("127.0.0.1", 0)
         transport = httpx.ASGITransport(self._mlflow, raise_app_exceptions=False, client=client)
@@ -154,9 +154,9 @@ class PagesInMlflow:
 
 
 def _decides_nothing(answer: httpx.Response) -> bool:
-    """Whether MLflow says neither that somebody may read an experiment nor that they may not.
+    """Whether an answer of MLflow neither grants nor denies reading an experiment.
 
-    It asks for a login, or cannot answer now.
+    MLflow asks for a login, or cannot answer now.
     """
     if answer.status_code == HTTPStatus.NOT_FOUND:
         return b"RESOURCE_DOES_NOT_EXIST" not in answer.content
@@ -164,14 +164,14 @@ def _decides_nothing(answer: httpx.Response) -> bool:
 
 
 class ConfiguredMonitors:
-    """What a config asks for, read again when its file changes."""
+    """The application of a config, built again when its file changes."""
 
     def __init__(self, config: Path) -> None:
         self._config = config
         self._read: tuple[object, Application] | None = None
 
     def now(self) -> Application:
-        """Return what the config asks for now. Raises `MonitorError` if nothing can be shown."""
+        """Return the current application. Raises `MonitorError` if nothing can be shown."""
         files = self._config.stat().st_mtime_ns if self._config.exists() else None
         if self._read is None or self._read[0] != files:
             self._read = files, build(load_config(self._config, hooks=False))
@@ -180,7 +180,7 @@ class ConfiguredMonitors:
 
 
 def _pages(application: Callable[[], Application], root: str) -> FastAPI:
-    """Make the status pages, whose links begin at a root, for who may read some monitors."""
+    """Make the status pages, with links under a root, for users who may read some monitors."""
 
     def board_for(request: Request) -> Board:
         def readable() -> list[MonitorSettings]:

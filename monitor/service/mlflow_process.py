@@ -1,12 +1,12 @@
-"""Delivering to MLflow in a separate process, which ends when nothing is left to deliver.
+"""Deliver to MLflow in a separate process, which ends when nothing is left to deliver.
 
-MLflow's library takes 150 MB and never returns them, and most ticks have nothing for it. To the
-store the process is one more worker: however it ends, its claims are free then, and the
-next tick's process goes on with what remains.
+MLflow's library takes 150 MB and never frees them, and most ticks have nothing for it. For the
+store, the process is one more worker: however it ends, its claims are free afterwards, and the
+process of the next tick continues.
 
-The first line of its standard input says which store and which MLflow, as JSON; when standard input
-ends, so does the process, after the delivery in flight, if that ends. Standard output is
-one JSON object a line: what is to be logged, or an empty one as a sign of life.
+The first line of standard input names the store and MLflow, as JSON. When standard input ends, the
+process ends after the delivery in flight, or after `GRACE`. Standard output has one JSON object per
+line: a line to log, or an empty object as a sign of life.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 COMMAND = (sys.executable, "-P", "-m", "monitor.service.mlflow_process")
 
 _SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
-"""Those to the service, which all of its group may get; it says itself when to stop."""
+"""Signals to the service's process group, ignored here: the service says when to stop."""
 
 GRACE = timedelta(seconds=60)
-"""How long the delivery in flight may go on once the service is stopping, or gone."""
+"""Longest time for the delivery in flight once the service is stopping, or gone."""
 
 log = structlog.get_logger("monitor.service.loop")
 
@@ -60,7 +60,7 @@ class MlflowProcess:
         self._was_stopped = False
 
     def deliver(self, application: Application, beat: Callable[[], None]) -> None:
-        """Have all that is due for MLflow delivered, and wait until it is.
+        """Deliver all due effects of MLflow in a process, and wait for it.
 
         beat: Called at every sign of life.
         """
@@ -177,12 +177,12 @@ class Service:
         os.dup2(2, 1)  # what libraries print goes to standard error
 
     def task(self) -> dict[str, str] | None:
-        """Read what is to be done; None if there is nothing any more."""
+        """Read the task; None if the input has ended."""
         line = self._input.readline()
         return dict(json.loads(line)) if line else None
 
     def over(self) -> threading.Event:
-        """Give what is set once the service is stopping, or gone; some time later, end."""
+        """Return an event that is set once the service stops; `GRACE` later the process ends."""
         over = threading.Event()
 
         def wait() -> None:
@@ -195,7 +195,7 @@ class Service:
         return over
 
     def msg(self, line: str) -> None:
-        """Report it a line, if it is there to hear it."""
+        """Write a line to the service, if it is still there."""
         with suppress(BrokenPipeError):
             os.write(self._output, f"{line}\n".encode())
 

@@ -1,6 +1,6 @@
-"""The log of a service: libraries in its own format, and each obstacle once.
+"""Log of a service: library messages in its own format, and each obstacle once.
 
-An obstacle is named when it begins, changes or ends, not at every pass.
+An obstacle is logged when it begins, changes or ends, not at every pass.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ OBSTACLES = frozenset(
         "window not shared",
     }
 )
-"""Events that come again at every pass until what they name is over; so do all with a traceback."""
+"""Events that repeat at every pass while an obstacle lasts, as do all with a traceback."""
 
 ENDS = frozenset({"delivered again", "monitor goes on", "tick goes on"})
 """Events after which the obstacles of a monitor, a sink or a job are over."""
 
 REMINDER = timedelta(hours=1).total_seconds()  # An obstacle that stays is logged again after this
-OVER = timedelta(minutes=10).total_seconds()  # An obstacle that did not come for so long is over
+OVER = timedelta(minutes=10).total_seconds()  # An obstacle not seen for this long is over
 
 
 class ObstacleFilter:
@@ -81,14 +81,14 @@ class ObstacleFilter:
 
 
 class _Obstacle:
-    """When it began, was logged last, and came last."""
+    """Times when an obstacle began, was last logged, and was last seen."""
 
     def __init__(self, now: float) -> None:
         self.began = self.logged = self.seen = now
 
 
 def _reason(event: EventDict) -> str | None:
-    """Return why a line says that something does not go on; None for other lines."""
+    """Return the reason of a line about an obstacle; None for other lines."""
     if event.get("exc_info"):
         return f"{event['event']}: {sys.exc_info()[1]!r}"
     if "exception" in event:  # written by the process that delivers to MLflow
@@ -106,7 +106,7 @@ class _LibraryLogs(logging.Handler):
 
 
 def take_in_library_logs() -> None:
-    """Log from now on what libraries warn of."""
+    """Send warnings of libraries to this log from now on."""
     logging.basicConfig(handlers=[_LibraryLogs()], level=logging.WARNING, force=True)
-    for name in ("apscheduler", "uvicorn"):  # a tick that finds the last one at work is no news
+    for name in ("apscheduler", "uvicorn"):  # a tick that finds the last one at work is normal
         logging.getLogger(name).setLevel(logging.ERROR)

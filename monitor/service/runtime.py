@@ -1,4 +1,4 @@
-"""What a long-running process works with now, how it goes, and what a reload changes."""
+"""State of a long-running process: its application, its health, and reloads of the config."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _NEED_A_RESTART = ("store", "web", "pages")
 
 
 class Running:
-    """The application in use, and how the process fares.
+    """The application in use, and the health of the process.
 
-    A reload replaces `application` as a whole; a worker takes it once for a step.
+    A reload replaces `application` as a whole; a worker reads it once per step.
 
-    end: Called with what makes this process useless, and ends it.
+    end: Called with an error that makes this process useless; ends the process.
     """
 
     def __init__(
@@ -64,18 +64,18 @@ class Running:
             raise
 
     def note(self, monitor: str, error: MonitorError | None) -> None:
-        """Note what stopped the last look at a monitor; None: nothing did."""
+        """Record the error of the last check of a monitor; None if there was none."""
         if error is None and self._errors.get(monitor) is not None:
             log.info("monitor goes on", monitor=monitor)
         self._errors[monitor] = error
 
     def note_quiet(self) -> None:
-        """Note that nothing is under way: a pass is over, and it was good if nothing failed."""
+        """Record that a pass is over; it counts as a success if nothing failed."""
         if not any(self._own_failing().values()):
             self.last_success = self.application.clock()
 
     def reload(self) -> bool:
-        """Read the config again and go on with it; a bad one is logged and changes nothing."""
+        """Reload the config; an invalid one is logged and changes nothing."""
         if self._path is None:
             return False
         try:
@@ -96,7 +96,7 @@ class Running:
         previous, replaced = self._read, self.application
         self._read, self.application = read, application
         self._reloaded, self._reloaded_at = True, application.clock()
-        # Logged once they are in effect: who waits for these lines looks at the metrics next.
+        # Logged once in effect: a reader of these lines may check the metrics next.
         _log_changes(changes(previous, read))
         _log_consequences(replaced, application)
         return True
@@ -111,7 +111,7 @@ class Running:
         return config.model_copy(update=unchanged)
 
     def health(self) -> str | None:
-        """Report what a new process may mend; None for all well."""
+        """Report problems that a new process may fix; None if there are none."""
         complaints = [self.heartbeat.complaint()]
         errors = [self._errors.get(name) for name in self.application.names]
         if errors and all(isinstance(error, StoppedByBug) for error in errors):
@@ -122,7 +122,7 @@ class Running:
         return "; ".join(filter(None, complaints)) or None
 
     def ready(self) -> str | None:
-        """Report why no work can be done now; None for all well."""
+        """Report why no work can be done now; None if it can."""
         if self.is_stopping:
             return "stopping"
         return self.health() or unready(self.application.database)

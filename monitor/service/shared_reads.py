@@ -1,7 +1,7 @@
-"""Reading a window once for the monitors of one block that are about to draw from it.
+"""Read a window once for the monitors of one block that are about to draw from it.
 
-Nothing is shared across blocks, and nothing depends on it: a monitor for which it does not hold
-reads by itself.
+Nothing is shared across blocks, and nothing depends on it: a monitor without a shared window reads
+by itself.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from monitor.rounds.context import MonitorContext
 
 if TYPE_CHECKING:
     Around = Callable[[MonitorContext], AbstractContextManager[object]]
-    """The context in which a monitor is looked at."""
+    """Context manager for the check of a monitor."""
 
 log = structlog.get_logger("monitor.service.shared_reads")
 
 
 @dataclass(slots=True)
 class _ScanGroup:
-    """Monitors of one block; the first that is looked at reads for all."""
+    """Monitors of one block; the first that is checked reads for all."""
 
     contexts: list[MonitorContext] = field(default_factory=list)
     is_read: bool = False
@@ -38,7 +38,7 @@ class _ScanGroup:
 
 
 class SharedScans:
-    """Knows which monitors of a pass are of one block, and has their windows read once."""
+    """Groups the monitors of a pass by block, and reads their windows once."""
 
     def __init__(self, contexts: Sequence[MonitorContext]) -> None:
         self._groups = defaultdict[str, _ScanGroup](_ScanGroup)
@@ -48,7 +48,7 @@ class SharedScans:
 
     @contextmanager
     def shared(self, context: MonitorContext) -> Iterator[None]:
-        """Check a monitor while its window is at hand, if it shares one."""
+        """Keep the shared window of a monitor, if it has one, while the block runs."""
         block, source = context.settings.round.block, context.source
         if block is None or not isinstance(source, SharesScans):
             yield
@@ -65,7 +65,7 @@ class SharedScans:
 
 
 def _read(contexts: Sequence[MonitorContext]) -> None:
-    """Read each window that several of them are about to draw from.
+    """Read each window that several monitors are about to draw from.
 
     If anything goes wrong, each reads by itself and reports its own error.
     """

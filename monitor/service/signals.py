@@ -12,17 +12,17 @@ RELOAD = getattr(signal, "SIGHUP", None)  # None on systems that have no such si
 
 
 def hold_reload() -> None:
-    """Hold back SIGHUP until `listen`: while the service starts it would end the process."""
+    """Block SIGHUP until `listen`: while the service starts, it would end the process."""
     if RELOAD is not None:
         signal.pthread_sigmask(signal.SIG_BLOCK, {RELOAD})
 
 
 def listen() -> SimpleQueue[Any]:
-    """Return the signals that ask to stop or to reload, in their order.
+    """Return a queue of the signals to stop or to reload, in their order.
 
-    A second one that asks to stop ends the process at once. A handler runs between any two steps of
-    the main thread, so it must take no lock that the thread may hold, be it the log's or an
-    Event's; ``put`` of this queue is made for that.
+    A second signal to stop ends the process at once. A handler runs between any two steps of the
+    main thread, so it must not take a lock that the thread may hold, such as the log's or an
+    Event's; ``put`` of this queue is safe.
     """
     requests: SimpleQueue[Any] = SimpleQueue()
 

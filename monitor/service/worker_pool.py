@@ -1,4 +1,4 @@
-"""Looking at monitors, a few at a time, so that one slow source does not hold up all others."""
+"""Check monitors, a few at a time, so that one slow source does not hold up all others."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ WORKERS = 4  # A source that hangs takes one; a scan may take memory, so there a
 
 
 class MonitorPool:
-    """Takes every monitor that may have something to do as far as it gets; none twice at once.
+    """Checks every monitor that may have work; never one monitor twice at a time.
 
-    advance: Does all that is due for a monitor, inside what it is given; returns what stopped it.
-    changes: Set whenever a look may have left something to deliver.
+    advance: Runs a monitor inside a context manager; returns the error that stopped it.
+    changes: Set whenever a check may have left something to deliver.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class MonitorPool:
         self._broken: str | None = None
 
     def tick(self) -> None:
-        """Begin a look at each monitor that may have something to do and has none under way."""
+        """Start a check of each monitor that may have work and is not being checked."""
         self._end_if_broken()
         with self._lock:
             busy = frozenset(self._busy)
@@ -66,7 +66,7 @@ class MonitorPool:
         self._note_if_quiet()
 
     def close(self) -> None:
-        """Begin no further look, and wait for those under way."""
+        """Start no further check, and wait for the running ones."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _begin(self, checks: Sequence[MonitorScan], around: Around) -> None:
@@ -112,7 +112,7 @@ class MonitorPool:
         return self._advance(scan.context, around)
 
     def _note(self, scan: MonitorScan, error: MonitorError | None) -> None:
-        """Note how a look ended, for the next tick and for those who watch the service."""
+        """Record the result of a check, for the next tick and for the service's health."""
         self._idle.record_check(scan, well=error is None)
         self._running.note(scan.context.settings.name, error)
         if isinstance(error, StoppedByBug):
@@ -126,6 +126,6 @@ class MonitorPool:
             self._end_if_broken()
 
     def _end_if_broken(self) -> None:
-        """End the process if an import is broken: after the other looks, or at the next tick."""
+        """End the process if an import is broken: after the other checks, or at the next tick."""
         if self._broken is not None:
             self._running.end(end_for(self._broken))

@@ -1,1 +1,1 @@
-"""What MLflow shows: one run per round, one per monitor, tags on the model version."""
+"""Write to MLflow: one run per round, one per monitor, tags on the model version."""

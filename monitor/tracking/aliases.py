@@ -29,9 +29,9 @@ class MlflowAliases:
         self._connection = SparingReads(_with_limits(self._uri, seconds), seconds)
 
     def version_of(self, model: str) -> str | None:
-        """Return the version that a URI such as ``models:/mail@champion`` names; None for none.
+        """Return the version that a URI such as ``models:/mail@champion`` names, or None.
 
-        Raises `DeliveryFailed` if there is no answer, or was none less than a minute ago.
+        Raises `DeliveryFailed` if MLflow does not answer, or did not within the last minute.
         """
         alias = alias_of(model)
         if alias is None:
@@ -60,7 +60,7 @@ class MlflowAliases:
 
 
 def _with_limits(uri: str, seconds: float) -> str:
-    """Let a database end a wait, for which MLflow has no setting."""
+    """Add timeouts to a database's URI, for which MLflow has no setting."""
     scheme, _, driver = urlsplit(uri).scheme.partition("+")
     if scheme == "postgresql":
         options = f"-c statement_timeout={math.ceil(seconds * 1000)}"

@@ -1,4 +1,4 @@
-"""Whether files of a run can be written where MLflow keeps them, tried before a round needs it."""
+"""Check that files of a run can be written to MLflow's artifact store, before a round needs it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OF_RUNS_ONLY = "dbfs:/databricks/mlflow-tracking"
 def try_files(client: MlflowClient, experiment_id: str, tracking_uri: str) -> str:
     """Write a small file to an experiment's location and remove it; return the location.
 
-    A file that may be written and not removed stays, and the next check replaces it. Raises
+    If it cannot be removed, it stays, and the next check replaces it. Raises
     `DeliveryFailed` if it cannot be written.
     """
     location = str(client.get_experiment(experiment_id).artifact_location)

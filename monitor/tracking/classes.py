@@ -23,7 +23,7 @@ _DECIMALS = 6
 
 
 def metrics(report: ClassReport) -> dict[str, float]:
-    """Name the averages; none for a window in which a class is missing: charts have a gap there."""
+    """Return the averages by name; empty if the window lacks a class: charts have a gap there."""
     result = {
         f"{row.average}/{row.metric}{ending}": getattr(row, end)
         for row in report.averages
@@ -39,7 +39,7 @@ def metrics(report: ClassReport) -> dict[str, float]:
 def write_classes(client: MlflowClient, run: Run, report: ClassReport, digest: str) -> None:
     """Add one window's point to the run of its block; description and tags are the newest's.
 
-    The digest comes last: a run that has it has all of the report.
+    The digest comes last: a run that has it is complete.
     """
     from mlflow.entities import Metric, RunTag  # noqa: PLC0415
 

@@ -1,7 +1,7 @@
-"""Reaching MLflow: a quiet import, short waits, and its errors in our words.
+"""Connect to MLflow: a quiet import, short timeouts, and its errors as `DeliveryFailed`.
 
-MLflow's client retries every call up to seven times, two minutes each; here each is made once, and
-a delivery as a whole has an end.
+MLflow's client retries every call up to seven times, two minutes each. Here each call is made once,
+and a delivery as a whole has a deadline.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 TIMEOUT = "MLFLOW_HTTP_REQUEST_TIMEOUT"
 TRACKING_URI = "MLFLOW_TRACKING_URI"
-"""Where files of a run go by MLflow before 3.7, whatever server its client was made for."""
+"""MLflow before 3.7 sends files of a run here, regardless of its client's server."""
 
 _CALL_ONCE_AND_PRINT_NOTHING = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": 0,
@@ -47,11 +47,11 @@ _CALL_ONCE_AND_PRINT_NOTHING = {
 }
 
 _MOST_ATTEMPTS = "MAX_RETRY_COUNT"
-"""How often MLflow opens a database before it gives up, with pauses of 102 s in all."""
+"""MLflow's number of attempts to open a database, with pauses of 102 s in all."""
 
 CALL_SECONDS = 10  # under `mlflow.timeout`, so that one call that hangs is not all of a delivery
-PAUSE = 60.0  # seconds for which an MLflow that did not answer is not asked by a round
-_FRESH = 5.0  # seconds; who took a delivery so lately is not asked first whether it is there
+PAUSE = 60.0  # seconds for which rounds do not call an MLflow that did not answer
+_FRESH = 5.0  # seconds after a delivery in which MLflow is not probed first
 _NOISY = ("mlflow", "alembic")
 _TAKEN_OVER = ("alembic", "sqlalchemy.engine", "huey")  # loggers that `import mlflow` resets
 _DENIED = frozenset({"PERMISSION_DENIED", "UNAUTHENTICATED", "CUSTOMER_UNAUTHORIZED"})
@@ -76,7 +76,7 @@ _PORTS = {"http": 80, "https": 443, **DATABASES}
 
 
 def check_reachable(uri: str) -> None:
-    """Connect and hang up, unless only a proxy leads there. Raises `OSError` if nothing listens."""
+    """Open and close a connection, unless a proxy is used. Raises `OSError` if nothing listens."""
     parts = urlsplit(uri)
     scheme = parts.scheme.partition("+")[0]
     port = parts.port or _PORTS.get(scheme)
@@ -123,9 +123,9 @@ def secrets() -> list[str]:
 
 
 def ask_health(uri: str) -> tuple[int, timedelta | None]:
-    """Ask for ``/health`` once.
+    """Request ``/health`` once.
 
-    Returns the status of the answer, and for how long the server wants to be left alone.
+    Returns the status code, and how long the server asks to wait (``Retry-After``).
     """
     answer = request(uri, "GET", "/health", HEALTH_SECONDS)
     answers = {name.lower(): value for name, value in answer.headers.items()}
@@ -134,7 +134,7 @@ def ask_health(uri: str) -> tuple[int, timedelta | None]:
 
 @contextmanager
 def one_try_and_quiet(tracking_uri: str) -> Iterator[None]:
-    """Let each call be made once, print and log nothing; one thread at a time may be in here."""
+    """Make each call once, and print and log nothing; for one thread at a time."""
     settings = {TRACKING_URI: tracking_uri, **_CALL_ONCE_AND_PRINT_NOTHING}
     configure = logging.config.fileConfig
     databases: Any = sys.modules.get("mlflow.store.db.utils")  # there where MLflow is a database
@@ -170,7 +170,7 @@ def _quiet_loggers() -> Iterator[None]:
 
 
 def set_timeout(seconds: int) -> None:
-    """Let the next call wait for so long, until the delivery is over."""
+    """Set the timeout of the next calls, until the delivery is over."""
     _answer(TIMEOUT, seconds)
 
 
@@ -196,9 +196,9 @@ os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 
 
 def load_mlflow() -> None:
-    """Import mlflow without telemetry and without its hold on other libraries' loggers.
+    """Import mlflow without telemetry, and without its changes of other libraries' loggers.
 
-    One thread after the other: two imports at once break it for the whole process.
+    One thread at a time: two imports at once break it for the whole process.
     """
     with _IMPORT:
         if "mlflow" in sys.modules:
@@ -243,7 +243,7 @@ class Connection:
 
     @contextmanager
     def open(self, requested: str) -> Iterator[MlflowClient]:
-        """Give a client whose calls end in time and whose failures are `DeliveryFailed`."""
+        """Yield a client whose calls end in time and whose failures are `DeliveryFailed`."""
         is_there = self._answered + _FRESH > time.monotonic()
         if not is_there:
             self.check_reachable(requested)
@@ -255,7 +255,7 @@ class Connection:
         with ExitStack() as stack:
             stack.enter_context(_ONE_AT_A_TIME)
             stack.enter_context(one_try_and_quiet(self.tracking_uri))
-            # From here on, not before the lock: who waits for another's delivery loses no time.
+            # Starts after the lock: waiting for another delivery does not count.
             deadline = Deadline(self._delivery_seconds if self._remote else math.inf)
             try:
                 if not is_there:
@@ -274,7 +274,7 @@ class Connection:
             self._answered = time.monotonic()
 
     def load(self) -> None:
-        """Import what reaches this MLflow. Raises `DeliveryFailed` if its library does not load."""
+        """Import the modules for this MLflow. Raises `DeliveryFailed` if they do not load."""
         try:
             load_mlflow()
             with _IMPORT, _quiet_loggers():
@@ -288,14 +288,14 @@ class Connection:
             raise DeliveryFailed(import_failure(error), lasting=True) from error
 
     def check_reachable(self, requested: str) -> None:
-        """Find out that nothing listens, before anything slow is done for it."""
+        """Raise `DeliveryFailed` if nothing listens, before anything slow is done."""
         try:
             check_reachable(self.tracking_uri)
         except OSError as error:
             raise self.failure(error, requested) from error
 
     def failure(self, error: Exception, requested: str) -> DeliveryFailed:
-        """Turn an error of MLflow, or of what it stores its files on, into ours."""
+        """Turn an error of MLflow, or of its artifact store, into a `DeliveryFailed`."""
         where = f"MLflow at {shown(self.tracking_uri)}"
         if _code(error) in _DENIED or _status(error) in _FORBIDDEN:
             message = (
@@ -314,7 +314,7 @@ class Connection:
         return DeliveryFailed(message, sink_down=_code(error) in _DOWN, lasting=bool(way_out))
 
     def _way_out(self, error: Exception) -> str:
-        """Return what repairs a file whose tables MLflow cannot use; empty for other faults."""
+        """Return how to repair a file whose tables MLflow cannot use; empty for other faults."""
         path = sqlite_path(self.tracking_uri)
         if path is None or not _TABLES.search(str(error)) or not is_half_made(path):
             return ""
@@ -325,9 +325,9 @@ class Connection:
         )
 
     def _forget(self) -> None:
-        """Ask again next time whether MLflow is there, and where a run's files go.
+        """Probe MLflow again next time, and find again where a run's files go.
 
-        MLflow's client keeps the latter as long as the process lives, also a spoiled one.
+        MLflow's client caches the latter as long as the process lives, even if it is broken.
         """
         from mlflow.tracking._tracking_service import utils  # noqa: PLC0415
 
@@ -335,7 +335,7 @@ class Connection:
         getattr(utils, "_artifact_repos_cache", {}).clear()
 
     def _probe(self) -> None:
-        """Find out cheaply that nothing answers, before a call that would wait longer."""
+        """Raise `DeliveryFailed` if MLflow takes no requests, before a slower call."""
         for uri in (self.tracking_uri, self._registry_uri or ""):
             if (path := sqlite_path(uri)) is None:
                 continue
@@ -366,7 +366,7 @@ class Reads(Connection):
 
 
 class SparingReads(Reads):
-    """Reads that rounds wait for: an MLflow that failed is left alone for `PAUSE`."""
+    """Reads that rounds wait for: an MLflow that failed is not called for `PAUSE`."""
 
     def __init__(self, uri: str, seconds: float) -> None:
         super().__init__(uri, uri, min(seconds, CALL_SECONDS))
@@ -375,8 +375,8 @@ class SparingReads(Reads):
 
     @contextmanager
     def open(self, requested: str) -> Iterator[MlflowClient]:
-        """Give a client; raises the last `DeliveryFailed` again while MLflow is left alone."""
-        with self._turn:  # who waits for it while another asks does not ask again
+        """Yield a client; during a pause, raises the last `DeliveryFailed` again."""
+        with self._turn:  # a thread that waited here does not ask again
             if self._failed is not None and time.monotonic() < self._failed[0] + PAUSE:
                 raise self._failed[1]
             try:
@@ -389,7 +389,7 @@ class SparingReads(Reads):
 
 
 class Deadline:
-    """What remains of the time that one delivery may take."""
+    """Time limit of one delivery."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -454,7 +454,7 @@ def _no_answer(error: BaseException) -> bool:
 
 
 def _brief(error: BaseException) -> str:
-    """Return the gist of an error: one line, no address with a password in it."""
+    """Return an error as one line, without credentials."""
     inner = error.__cause__ or error.__context__
     if _no_answer(error) and inner is not None:
         error = inner

@@ -56,7 +56,7 @@ def describe(report: RoundReport, picture: str = "", links: str = "") -> str:
 
 
 def as_far_as_fits(text: str, room: int) -> str:
-    """Leave out the last paragraphs and tables of a description that is too long."""
+    """Drop the last paragraphs and tables of a description that is too long."""
     if len(text) <= room:
         return text
     retained = text[: room - len(_OMITTED)].rpartition("\n\n")[0]
@@ -64,7 +64,7 @@ def as_far_as_fits(text: str, room: int) -> str:
 
 
 def verdict(report: RoundReport) -> str:
-    """Write how the monitor stands in a line: ``**OK.** Precision 0.91, recall 0.67``."""
+    """Write the monitor's status in a line: ``**OK.** Precision 0.91, recall 0.67``."""
     firing = report.firing
     if not report.estimates:
         return f"**{report.status.upper()}.** No estimate in round {report.round}"
@@ -127,7 +127,7 @@ def _alert(row: AlertRow) -> str:
 
 
 def _at(row: AlertRow) -> str:
-    """Describe when an alert fired and of when its predictions are; nothing in older reports."""
+    """Describe when an alert fired and its window; empty for older reports."""
     if row.fired_at is None or row.window_start is None or row.window_end is None:
         return ""
     window = f"{minute(row.window_start)} to {minute(row.window_end)}"

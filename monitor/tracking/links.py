@@ -1,4 +1,4 @@
-"""Where a round shows in MLflow's pages, found without asking MLflow."""
+"""Addresses of rounds in MLflow's pages, made without calling MLflow."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ traces of language models. The kind of the experiment decides nothing (3.17)."""
 
 
 def round_path(experiment_id: str, round_key: str) -> str:
-    """Return where MLflow's pages list the run of a round, which may not be there yet."""
+    """Return the path of a page that lists the run of a round, which may not exist yet."""
     search = quote(f"tags.`monitor.round_key` = '{round_key}'", safe="")
     return f"#/experiments/{experiment_id}/runs?{CLASSIC}&searchFilter={search}"
 
 
 def run_path(experiment_id: str, run_id: str) -> str:
-    """Return where MLflow's pages show a run."""
+    """Return the path of a run's page."""
     return f"#/experiments/{experiment_id}/runs/{run_id}?{CLASSIC}"
 
 
 def model_path(model: str) -> str | None:
-    """Return where MLflow's pages show a version of a registered model, or the model itself.
+    """Return the path of the page of a registered model's version, or of the model itself.
 
     >>> model_path("models:/mail-travel/7")
     '#/models/mail-travel/versions/7'
@@ -40,7 +40,7 @@ def model_path(model: str) -> str | None:
 
 
 def view_path(experiment_id: str, view: str, *, charts: bool) -> str:
-    """Return where MLflow's pages show a saved view, by its key."""
+    """Return the path of a saved view's page, by the view's key."""
     mode = "CHART" if charts else "TABLE"
     shown = f"viewStateShareKey={view}&compareRunsMode={mode}"
     return f"#/experiments/{experiment_id}/runs?{CLASSIC}&{shown}"

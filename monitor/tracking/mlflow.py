@@ -70,7 +70,7 @@ log = structlog.get_logger("monitor.tracking")
 ROUND_KEY = "monitor.round_key"
 FLEET_KEY = "monitor.fleet_key"
 CLASSES_KEY = "monitor.classes_key"
-_CHECKED = "monitor.experiment"  # written to learn whether the user may
+_CHECKED = "monitor.experiment"  # written to test permissions
 _SETTLING = 3  # times that a racing worker may change which run is kept; then a later try settles
 
 
@@ -88,12 +88,12 @@ Address = Annotated[str, AfterValidator(one_at)]
 
 
 class MlflowSettings(Settings):
-    """Where MLflow is and what our experiments are called there.
+    """Address of MLflow, and the names of our experiments.
 
     Credentials come from MLflow's own variables (``MLFLOW_TRACKING_USERNAME``, ...).
-    ``registry_uri`` is where the models are, if not in the same place. ``timeout`` is how long
-    one delivery may take over the network. ``status_pages`` says that MLflow's server serves our
-    status pages (``mlflow server --app-name pr_monitor``): each run links to its own.
+    ``registry_uri`` is the address of the model registry, if it is another one. ``timeout`` is how
+    long one delivery may take over the network. Set ``status_pages`` if MLflow's server serves our
+    status pages (``mlflow server --app-name pr_monitor``): each run then links to its own.
     """
 
     tracking_uri: Address = "sqlite:///mlflow.db"  # MLflow's own default, beside the config
@@ -104,7 +104,7 @@ class MlflowSettings(Settings):
 
 
 class MlflowHandler:
-    """Do the effects for MLflow; each is safe to repeat and ends as one run per key."""
+    """Deliver effects to MLflow; each is safe to repeat and ends as one run per key."""
 
     def __init__(self, settings: MlflowSettings, base_folder: Path = Path()) -> None:
         self._prefix, self._has_status_pages = settings.experiment_prefix, settings.status_pages
@@ -120,10 +120,10 @@ class MlflowHandler:
         self._runs: dict[str, str] = {}  # of rounds written just now, by their keys
 
     def deliver(self, effect: Effect) -> str:
-        """Do one effect and return where it shows: its path in MLflow's pages, or a model's URI.
+        """Deliver one effect; returns its path in MLflow's pages, or a model's URI.
 
-        A model version that is not there, or takes no tags, costs its tags only: the receipt says
-        so.
+        If a model version does not exist or takes no tags, only the tags are missing: the receipt
+        says so.
         """
         is_of_block = effect.kind is EffectKind.CLASS_AVERAGES
         kind = ClassReport if is_of_block else RoundReport
@@ -166,10 +166,9 @@ class MlflowHandler:
         return f"models:/{result.name}/{result.version}"
 
     def check(self, monitors: Sequence[str] = ()) -> list[str]:
-        """List what keeps this MLflow from taking reports; empty if all is well.
+        """Return problems that keep this MLflow from taking reports; empty if there are none.
 
-        Makes the experiments if they are not there and writes what they are into each: the
-        cheapest way to learn whether the user may.
+        Creates missing experiments and sets a tag in each: the cheapest test of permissions.
         """
         for name in [self._prefix, *(f"{self._prefix}/{monitor}" for monitor in monitors)]:
             try:
@@ -254,7 +253,7 @@ class MlflowHandler:
     def _write_verdict(
         self, client: MlflowClient, report: RoundReport, fleet: TrackedExperiment, trend: Run
     ) -> None:
-        """Let the pages of the monitor's experiment begin with how it stands."""
+        """Write the monitor's status at the top of its experiment's page."""
         monitor_experiment = self._experiment(client, f"{self._prefix}/{report.monitor}")
         rounds = view_path(monitor_experiment.id, key_of(ROUNDS, monitor_views()), charts=False)
         chart_tags = charts_of(report.monitor)
@@ -274,7 +273,7 @@ class MlflowHandler:
         )
 
     def _model_link(self, report: RoundReport) -> str:
-        """Link to the page of the model that a round is of; empty where it names none."""
+        """Link to the page of a round's model; empty if it has none."""
         path = report.watched and model_path(report.watched)
         base = "" if self._is_one else self._models
         return f"Model: [{report.watched}]({base}{path})." if path else ""
@@ -312,7 +311,7 @@ def _pages(uri: str) -> str:
 
 
 def _new_run(name: str, report: RoundReport | ClassReport) -> NewRun:
-    """Start runs at the slot: MLflow sorts by it, also when a year is filled in at once."""
+    """Start runs at the slot: MLflow sorts by it, also after a backfill of a year."""
     return NewRun(name, values.milliseconds(report.slot), values.SOURCE_TAGS)
 
 
@@ -324,9 +323,10 @@ def _write_once(
     effect: Effect,
     write: Callable[[Run, str], None],
 ) -> str:
-    """Write into the one run of the key, and into the one kept should workers have raced.
+    """Write into the run of a key, and into the run that is kept if workers raced.
 
-    A run with the effect's digest is complete, unless a try failed: others may have written since.
+    A run with the effect's digest is complete, unless an attempt failed: others may have written
+    since.
     """
     digest = values.digest(effect.payload)
     run = find_or_create(client, experiment, key, new)

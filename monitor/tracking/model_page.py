@@ -59,7 +59,7 @@ def model_version(client: MlflowClient, uri: str) -> ModelVersion:
 
 
 def watched_version(client: MlflowClient, report: RoundReport) -> ModelVersion:
-    """Find the version that the predictions of a round are of."""
+    """Find the model version that made the predictions of a round."""
     if report.watched is None:
         message = f"monitor {report.monitor} names no `model`, so there is nothing to tag"
         raise DeliveryFailed(message, sink_down=False)
@@ -78,10 +78,10 @@ def logged_model_id(client: MlflowClient, uri: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class RoundLinks:
-    """Where MLflow's pages show a round and all rounds, and the timeline as Markdown.
+    """Paths of a round and of all rounds in MLflow's pages, and the timeline as Markdown.
 
-    ``address`` leads to all rounds from anywhere. ``picture`` is empty where the round has none, or
-    the page of the version, on another server, could not show it.
+    ``address`` is the full address of all rounds. ``picture`` is empty if the round has none, or if
+    the page of the version is on another server.
     """
 
     round: str
@@ -93,7 +93,7 @@ class RoundLinks:
 def write_model_page(
     client: MlflowClient, version: ModelVersion, report: RoundReport, links: RoundLinks
 ) -> None:
-    """Write the description and then the tags; what stands already fires no webhook."""
+    """Write the description and then the tags; unchanged values fire no webhook."""
     old = version.description or ""
     new = with_our_part(old, report, links)
     if len(new) > LONGEST and new != old:
@@ -109,9 +109,9 @@ def write_model_page(
 
 
 def with_our_part(description: str, report: RoundReport, links: RoundLinks) -> str:
-    """Write how a monitor stands into a description, replacing what it said there before.
+    """Write a monitor's status into a description, replacing its earlier part.
 
-    The rest belongs to people. A monitor's part stands between two comments.
+    The rest belongs to people. A monitor's part is between two comments.
     """
     name = report.monitor.replace("--", "- -")  # which would end the comment
     begin = f"<!-- pr-monitor {name}: each round writes anew from here -->"
@@ -132,9 +132,9 @@ def with_our_part(description: str, report: RoundReport, links: RoundLinks) -> s
 
 
 def write_tags(client: MlflowClient, version: ModelVersion, report: RoundReport, link: str) -> None:
-    """Write how the version stands by this monitor, and plainly by the gravest of all.
+    """Write the version's tags of this monitor, and plain tags of the gravest monitor.
 
-    What stands already fires no webhook.
+    Unchanged values fire no webhook.
     """
     tags: Mapping[str, str] = version.tags
     if _write(client, version, tags, _tags(f"monitor.{report.monitor}", _state(report, link))):
@@ -147,9 +147,9 @@ def write_tags(client: MlflowClient, version: ModelVersion, report: RoundReport,
 
 
 def _stands_of(tags: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Read how each monitor with its own tags stands.
+    """Read the tags of each monitor that has some.
 
-    Without a status the tags are not whole: that is written last.
+    Tags without a status are incomplete: it is written last.
     """
     result: dict[str, dict[str, str]] = {}
     for key, value in tags.items():

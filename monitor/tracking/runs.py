@@ -1,7 +1,7 @@
-"""Our experiments and runs in MLflow, found or made once, also in a retry.
+"""Find or create our experiments and runs in MLflow, once, even in a retry.
 
-MLflow has no unique key for runs. So the key is a tag given inside create, a search comes before
-and after it, and of several runs with the key all sides keep the same one.
+MLflow has no unique key for runs. So the key is a tag set at creation, with a search before and
+after it. If several runs have the key, all workers keep the same one.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class RunKey:
 
 @dataclass(frozen=True, slots=True)
 class NewRun:
-    """What a run is made with, should there be none."""
+    """Values of a run that is created."""
 
     name: str
     start_ms: int
@@ -69,14 +69,14 @@ def find_or_create(client: MlflowClient, experiment: str, key: RunKey, new: NewR
 
 
 def find(client: MlflowClient, experiment: str, key: RunKey) -> Run | None:
-    """Find the run of a key that all sides keep."""
+    """Find the run of a key that all workers keep."""
     return next(iter(_with_key(client, experiment, key)), None)
 
 
 def settle(client: MlflowClient, experiment: str, key: RunKey) -> Run:
-    """Return the one run that every side keeps, after removing all others of the key.
+    """Return the one run that every worker keeps, after removing all others of the key.
 
-    To be called when the own run is complete: so the one that is kept is or will be.
+    Call it when the own run is complete, so that the kept one is or will be.
     """
     runs = _with_key(client, experiment, key)
     if not runs:
@@ -103,7 +103,7 @@ def _with_key(client: MlflowClient, experiment: str, key: RunKey) -> list[Run]:
 
 
 def _rank(run: Run) -> tuple[bool, bool, int, str]:
-    """Order by what all sides see alike at any time, so that no two keep different runs."""
+    """Order by values that are equal for all workers at any time, so that all keep one run."""
     return _is_removed(run), not _is_live(run), run.info.start_time or 0, run.info.run_id
 
 
@@ -162,7 +162,7 @@ def find_or_create_experiment(
 
 
 def write_note(client: MlflowClient, experiment: TrackedExperiment, note: str) -> None:
-    """Write the description of an experiment, unless it is that already."""
+    """Write the description of an experiment, unless it is unchanged."""
     if experiment.tags.get(NOTE) != note:
         _set_tag(client, experiment, NOTE, note)
 
@@ -172,7 +172,7 @@ def add_views(
 ) -> None:
     """Write the views that an experiment lacks, as long as the page has room for them.
 
-    One that is there stays as it is: a person may have changed it.
+    An existing view stays as it is: a person may have changed it.
     """
     for tag, view in views.items():
         if tag not in experiment.tags and has_room(experiment, tag):
@@ -180,15 +180,14 @@ def add_views(
 
 
 def has_room(experiment: TrackedExperiment, view: str) -> bool:
-    """Whether a view is among those that the page offers, or would be."""
+    """Whether the page offers a view, or has room for it."""
     return view in experiment.tags or sum(map(is_view, experiment.tags)) < MOST_VIEWS
 
 
 def _set_tag(client: MlflowClient, experiment: TrackedExperiment, tag: str, value: str) -> None:
-    """Write what is more than the numbers: a refusal costs it, and nothing else.
+    """Set a tag of an experiment; if MLflow refuses, only this tag is missing.
 
-    Where MLflow does not answer, the delivery is tried again: what is there is of an earlier
-    round.
+    If MLflow does not answer, the delivery is retried: the present tag is an earlier round's.
     """
     from mlflow.exceptions import MlflowException  # noqa: PLC0415
 

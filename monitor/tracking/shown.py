@@ -1,4 +1,4 @@
-"""What MLflow shows of the rounds of a store, and a tag for those that its store lost."""
+"""Read the rounds of a store from MLflow, and tag the ones that the store lost."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class MlflowRuns:
     def newest_slot(self, store_id: str, monitor: str) -> datetime | None:
         """Find the latest slot that has a live run; None without one.
 
-        The service asks often, so an MLflow that did not answer is left alone for a while.
+        The service asks often, so an MLflow that did not answer is not called for a while.
         """
         runs, _ = self._page(self._sparing, store_id, monitor, newest=True)
         return max((run.slot for run in runs), default=None)
@@ -81,7 +81,7 @@ class MlflowRuns:
         *,
         newest: bool = False,
     ) -> tuple[list[ShownRun], str | None]:
-        """Read some runs and where to go on; each page has the time of a delivery."""
+        """Read a page of runs, and the next page's token; each page has the time of a delivery."""
         path = sqlite_path(self._uri)
         if path is not None and not path.is_file():  # looking into it would make one
             return [], None

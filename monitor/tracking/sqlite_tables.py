@@ -1,7 +1,7 @@
-"""MLflow's tables in a SQLite file: made whole or not at all, and recognised where they are not.
+"""Make MLflow's tables in a SQLite file completely or not at all, and detect half-made ones.
 
 MLflow makes them by dozens of migrations. A process that is killed meanwhile leaves a file that
-neither MLflow nor ``mlflow db upgrade`` can mend.
+neither MLflow nor ``mlflow db upgrade`` can repair.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _READABLE = 0o666
 def make_tables(path: Path) -> None:
     """Make MLflow's database, unless the file is there already.
 
-    It is built under another name and linked to its own, so that a kill leaves none, and of
-    processes that race, the first one's stays.
+    Builds the file under another name and links it, so that a killed process leaves none, and of
+    racing processes, the first one's file stays.
     """
     remove_unfinished(path.parent)
     if path.exists():

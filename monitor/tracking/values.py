@@ -23,7 +23,7 @@ from monitor.presentation.restatements import restated_text
 FIRST = ("precision", "recall")
 SOURCE = "pr-monitor"
 SOURCE_TAGS = {"mlflow.source.name": SOURCE, "mlflow.source.type": "JOB", "mlflow.user": SOURCE}
-"""What makes MLflow show a source and a user."""
+"""Tags that make MLflow show a source and a user."""
 _FRAME_DIGEST = 8  # characters, as MLflow's own datasets have; more are cut in its lists
 _PAYLOAD_DIGEST = 32
 _DECIMALS = 6
@@ -60,7 +60,7 @@ def timestamp(report: RoundReport | ClassReport) -> int:
 
 
 def metrics(report: RoundReport) -> dict[str, float]:
-    """Name the dozen figures that a reviewer compares, estimates first by the alphabet."""
+    """Return the dozen figures that a reviewer compares; estimates come first by the alphabet."""
     values: dict[str, float | None] = {}
     for metric in dict.fromkeys([*FIRST, *(row.metric for row in report.evidence)]):
         values |= _estimate_values(report, metric)
@@ -114,7 +114,7 @@ def unusual(report: RoundReport) -> list[str]:
 
 
 def params(report: RoundReport) -> dict[str, str]:
-    """Name what no version of the round can change; the rest is tags."""
+    """Return the values that no version of the round can change; the others are tags."""
     plain = ("monitor", "round", "history", "threshold", "model", "model_version")
     values = {name: getattr(report, name) for name in plain} | {"level": CREDIBLE_LEVEL}
     values |= {
@@ -124,7 +124,7 @@ def params(report: RoundReport) -> dict[str, str]:
 
 
 def tags(report: RoundReport) -> dict[str, str]:
-    """Name what people search runs by and read in columns."""
+    """Return the tags that people search runs by and read in columns."""
     values = {
         "monitor.name": report.monitor,
         "monitor.round": str(report.round),
@@ -220,7 +220,7 @@ def short_interval(row: PointAndInterval | None) -> str:
 
 
 def colour(report: RoundReport) -> str:
-    """Choose the colour of the run by how the monitor stands; its charts have it, too."""
+    """Return the colour of the run and of its charts, by the monitor's status."""
     return _COLOURS[colour_status(report.status, comparisons_of(report))]
 
 

@@ -1,4 +1,4 @@
-"""What goes into a run, in the order that makes a half-written run safe to write again."""
+"""Write a run, in an order that makes a half-written run safe to write again."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ log = structlog.get_logger("monitor.tracking")
 def write_round(
     client: MlflowClient, run: Run, report: RoundReport, digest: str, *, links: str
 ) -> None:
-    """Write one version of a round; a newer one stays, and nothing is drawn.
+    """Write one version of a round, unless the run has a newer one.
 
     The digest comes last: a run that has it is complete. ``links`` are Markdown.
     """
@@ -98,7 +98,7 @@ def _figures(report: RoundReport) -> dict[str, bytes]:
 
 
 def write_fleet(client: MlflowClient, run: Run, report: RoundReport, digest: str) -> bool:
-    """Add one round's point to the monitor's long-lived run; tells whether that is news.
+    """Add one round's point to the monitor's long-lived run; returns whether it is the newest.
 
     Description and figure are of the newest round. The run stays RUNNING, since the monitor does.
     """
@@ -125,8 +125,8 @@ def _log_batch(
 ) -> None:
     """Write metrics, params and tags in one transaction; estimates to the model as well.
 
-    Tags of an earlier version that this one has not are deleted. A param that is there stays, and a
-    model that was purged costs its metrics there: else MLflow refuses the whole batch.
+    Deletes tags of an earlier version that this one lacks. Keeps existing params, and skips the
+    metrics of a purged model: else MLflow refuses the whole batch.
     """
     from mlflow.entities import Param, RunTag  # noqa: PLC0415
     from mlflow.exceptions import MlflowException  # noqa: PLC0415
@@ -213,8 +213,8 @@ def _log_files(client: MlflowClient, run: Run, files: Mapping[str, bytes]) -> No
 def _keep_replaced(client: MlflowClient, run: Run, report: RoundReport) -> None:
     """Keep the report that a new version is about to replace, as ``report-v1.json``.
 
-    By what is in the file: a try that was cut off may have replaced it already. A store of files
-    that refuses to give it back costs this copy, not the round.
+    Uses the version in the file: an interrupted attempt may have replaced it already. If the
+    artifact store does not return the file, only this copy is missing.
     """
     if report.version == 1 or "monitor.version" not in run.data.tags:
         return
@@ -227,17 +227,17 @@ def _keep_replaced(client: MlflowClient, run: Run, report: RoundReport) -> None:
                 client.log_artifact(run.info.run_id, str(copy))
         except Exception as error:  # each artifact store brings errors of its own
             if is_down(error):
-                raise  # the round is told again, and nothing of it is replaced yet
+                raise  # the delivery is retried, and nothing is replaced yet
             log.warning(
                 "earlier report not kept in MLflow", round=report.round, reason=str(error)[:200]
             )
 
 
 def _fetched(client: MlflowClient, run_id: str, folder: str) -> Path:
-    """Fetch the report; a listing tells whether anybody answers.
+    """Download the report; if that fails, a listing shows whether the store answers.
 
-    Of every download that fails MLflow says that there is no such file, in an outage too; MLflow
-    3.1 raises nothing, and returns no path.
+    MLflow reports every failed download as a missing file, even in an outage; MLflow 3.1 raises
+    nothing, and returns no path.
     """
     path = None
     with suppress(Exception):  # each artifact store brings errors of its own
@@ -252,7 +252,7 @@ def _fetched(client: MlflowClient, run_id: str, folder: str) -> Path:
 
 
 def _html_report(report: RoundReport) -> dict[str, bytes]:
-    """Make the report; no round waits for it, since it repeats what the run has in other forms."""
+    """Make the report; its failure stops no round, since the run has its data in other forms."""
     try:
         return {FILE: report_html(report)}
     except Exception as error:  # noqa: BLE001  whatever is wrong with it, the figures are right
@@ -262,5 +262,5 @@ def _html_report(report: RoundReport) -> dict[str, bytes]:
 
 
 def report_path(experiment_id: str, run_id: str) -> str:
-    """Return where MLflow's pages show the report: the files of the run, with this one opened."""
+    """Return the path of the report in MLflow's pages: the run's files, with this one opened."""
     return f"#/experiments/{experiment_id}/runs/{run_id}/artifacts/{FILE}?{CLASSIC}"

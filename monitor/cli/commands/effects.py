@@ -1,4 +1,4 @@
-"""Commands about what people and MLflow are told: alerts, effects that wait, dead letters."""
+"""Commands for alerts, and for effects that wait or are dead."""
 
 from __future__ import annotations
 

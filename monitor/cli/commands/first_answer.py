@@ -69,10 +69,10 @@ class Needed:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What labels a round of the config needs; ``basis`` says by which rates.
+    """Labels that a round of the config needs; ``basis`` names the rates.
 
     ``expected`` holds precision, recall and prevalence of these rates. ``plausible`` is the
-    range of labels for the margins of the config where scores are all that is known.
+    range of labels for the margins of the config if only scores are known.
     """
 
     window: str
@@ -87,7 +87,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class FirstAnswer:
-    """What `pr-monitor init` answers about the predictions of a monitor."""
+    """Result of `pr-monitor init` for the predictions of a monitor."""
 
     monitor: str
     rows: int
@@ -108,7 +108,7 @@ class FirstAnswer:
         return [f"{each.labels:,}" for each in needed] or ["-" for _ in MARGINS]
 
     def document(self) -> Iterator[str | Table]:
-        """Return what is there, what can be said now, and what more would cost."""
+        """Return the document: the data, what labels say now, and what more would cost."""
         yield from self._facts()
         yield ""
         yield from self._now()
@@ -195,7 +195,7 @@ def first_answer(context: MonitorContext, described: Described, columns: Chosen)
 
 
 def _binary_column(described: Described, columns: Chosen, pattern: re.Pattern[str]) -> str | None:
-    """Find the only column of such a name whose values mean yes or no, and that nothing else is."""
+    """Find the only column of such a name without another role whose values mean yes or no."""
     taken = {columns.id, columns.time, columns.score, columns.predicted, columns.classes}
     named = [
         name

@@ -1,4 +1,4 @@
-"""Labels that stand in a file of predictions already, and the estimate that they give."""
+"""Labels that a file of predictions already has, and the estimate from them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ClassLabels:
 
 @dataclass(frozen=True, slots=True)
 class FirstLabels:
-    """Labels in a column, the estimate they give, and what speaks against it.
+    """Labels in a column, the estimate from them, and warnings about it.
 
     ``is_named`` is whether the user named the column, so that rounds take their labels from it.
     """
@@ -71,7 +71,7 @@ class FirstLabels:
         }
 
     def document(self) -> Iterator[str | Table]:
-        """Return what the labels are, what they say, and the warnings."""
+        """Return the document: the labels, their estimate, and the warnings."""
         yield (
             f"By the labels in column {self.column!r} ({self.flagged.labeled:,} of "
             f"{self.flagged.size:,} flagged items, {self.passed.labeled:,} of "

@@ -188,7 +188,7 @@ def _of_file(path: Path, label: str, options: dict[str, Any], required: Required
 
 
 def _refuse_repeated(frame: pd.DataFrame, id_: str) -> None:
-    """Refuse items that would count twice, where the file has a column of ids."""
+    """Refuse items that would count twice, if the file has a column of ids."""
     ids = frame[id_].dropna() if id_ in frame else None
     if ids is not None and not ids.is_unique:
         repeated = ids[ids.duplicated()]

@@ -1,4 +1,4 @@
-"""What `pr-monitor check` says of the groups that predictions belong to."""
+"""What `pr-monitor check` reports about the groups of predictions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COMPARED = 20  # items; of fewer each may well be of another group
 
 
 def group_warnings(frame: Frame) -> Iterator[str]:
-    """Warn where the values of ``source.columns.group`` cannot be what items belong together by."""
+    """Warn if the values of ``source.columns.group`` cannot be groups of items."""
     column = f"column {frame.group_column!r} (source.columns.group)"
     groups = [candidate.group for part in frame.strata for candidate in part.candidates]
     if frame.group_column is None or not groups:
@@ -45,7 +45,7 @@ def group_warnings(frame: Frame) -> Iterator[str]:
 def group_hints(
     frame: Frame, shown: Collection[Shown] = (), times: Collection[datetime] = ()
 ) -> Iterator[str]:
-    """Ask for groups where none are named, but ids begin alike, or content or times are equal."""
+    """Ask for groups if none are named, but ids share a prefix, or content or times are equal."""
     if frame.group_column is not None:
         return
     ids = [candidate.id for part in frame.strata for candidate in part.candidates]

@@ -42,9 +42,9 @@ def says_how_drawn(options: dict[str, Any]) -> bool:
 
 
 def sample_by(options: dict[str, Any], labels: str) -> EvaluationSample:
-    """Read how the labels of a file were drawn, where ``labels`` names it for people.
+    """Read how the labels of a file were drawn; ``labels`` names the file for people.
 
-    Raises `InputRefused` if the options do not say it, or say only half of it.
+    Raises `InputRefused` if the options do not say it, or not completely.
     """
     from monitor.evaluation.designs import EvaluationSample
 

@@ -68,7 +68,7 @@ def label(
 
 
 def label_demo(folder: Path, *, port: int, no_browser: bool, json: bool) -> None:
-    """Play the demo until its last week, let a person label that, and show what it came to."""
+    """Play the demo until its last week, let a person label that, and show the result."""
     from rich.console import Console
 
     from monitor.demo.labeling_week import LabelingWeek
@@ -116,7 +116,7 @@ def _server(
     no_browser: bool,
     json: bool,
 ) -> PagesServer:
-    """Make the pages of some monitors, which tell each link and open a browser on the first."""
+    """Make the pages of some monitors, which print each link and open a browser on the first."""
     from monitor.config.pages import PagesSettings
     from monitor.service.pages.serving import PagesServer, board_of
 

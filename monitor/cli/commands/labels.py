@@ -120,7 +120,7 @@ def _questions(
 ) -> tuple[list[Task], str | None]:
     """List the tasks of all monitors, and the question that is asked of each.
 
-    Where monitors ask different ones, every task shows its own.
+    If monitors ask different questions, every task shows its own.
     """
     from monitor.rounds.labels.collect import questions_of
 
@@ -200,7 +200,7 @@ def _refuse_name(out: Path) -> None:
 class _Taken(NamedTuple):
     """How many answers are new, changed or ``repeated``, and the rows that were refused.
 
-    ``older`` are those that change nothing, since a later one of the same person stands.
+    ``older`` answers change nothing, since the same person has a later answer.
     """
 
     new: int

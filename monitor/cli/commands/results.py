@@ -254,7 +254,7 @@ def _blocks(
 
 
 def only_monitor(application: Application, monitor: str | None) -> str:
-    """Name the monitor that a command is about: the one named, or the only one there is."""
+    """Return the name of the given monitor, or of the config's only one."""
     try:
         return api.only_monitor(application.config, monitor)
     except InputRefused as error:

@@ -198,7 +198,7 @@ def _span(start: str, end: str | None) -> tuple[datetime, datetime | None]:
 
 
 def _open_slot(monitors: Sequence[MonitorContext], slot: str) -> None:
-    """Open the slot of every monitor, once it is known to be one and due for all of them."""
+    """Open a slot of every monitor, after checking that it is a due slot of all."""
     from monitor.rounds.opening.due import open_slot, why_it_stays
 
     due = parse_time(slot, "--slot")

@@ -42,11 +42,11 @@ _FEW = 0.5  # of a mature window's items; a truth with a row for each knows more
 def check_truth(
     context: MonitorContext, labeler: ColumnLabeler, assigned: AssignedLabeler
 ) -> CheckResult:
-    """Join the truth with a window that should have it, and say how many ids match.
+    """Join the truth with a window that should have it, and report how many ids match.
 
     Raises `LabelsRefused` if a column is missing, values are neither positive nor negative, nothing
     joins though the truth should be known, only flagged items have rows though others should, or a
-    row is there by an id in another form where a missing one means negative.
+    row has an id in another form although a missing row means negative.
     """
     settings = labeler.settings
     labeler.columns()  # refuses a missing column before rows are read
@@ -160,7 +160,7 @@ def _labels(reader: TruthReader, labeler: ColumnLabeler, ids: Sequence[str]) -> 
 def _runs_warnings(
     context: MonitorContext, frame: Frame, labels: Mapping[str, bool]
 ) -> Iterator[str]:
-    """Report that labels come in runs, where no column names what items belong to."""
+    """Report that labels come in runs, if no column names the groups of items."""
     if frame.group_column is not None:
         return
     by_class: dict[bool, dict[str, bool]] = {True: {}, False: {}}
@@ -193,7 +193,7 @@ def _is_fewer(reach: ClassReach, baseline: ClassReach) -> bool:
 
 
 def _unmatched_warnings(context: MonitorContext, labeler: ColumnLabeler) -> Iterator[str]:
-    """State that most rows of a truth match no prediction, where a missing row means negative."""
+    """Report that most rows of a truth match no prediction, if a missing row means negative."""
     span = context.source.span()
     if labeler.settings.missing_means != "negative" or span is None:
         return
@@ -209,7 +209,7 @@ def _unmatched_warnings(context: MonitorContext, labeler: ColumnLabeler) -> Iter
 
 
 def _unknown_truth(context: MonitorContext, labeler: ColumnLabeler) -> tuple[str, ...]:
-    """Describe odd values; refuse values without a meaning if they are too many to be noise."""
+    """Describe unknown values; refuse them if they are too many to be noise."""
     values, block = labeler.values(), context.settings.round.block
     classes = () if block is None else block.values
     similar = {text: rows for text, rows in values.case_variants.items() if text not in classes}

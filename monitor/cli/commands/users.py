@@ -1,4 +1,4 @@
-"""Commands about who may use the pages by their own token: users."""
+"""Commands for users who sign in to the pages with a token."""
 
 from __future__ import annotations
 

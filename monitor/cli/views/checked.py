@@ -1,4 +1,4 @@
-"""What was tried, and how it came out, as `check` and `alerts test` print it."""
+"""Results of checks, as `check` and `alerts test` print them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from monitor.cli.views.printing import echo
 class Check:
     """One check: its result, or the problem and its exit code.
 
-    A ``note`` is worth knowing; there is nothing to fix.
-    ``concerns`` are worth a look, though rounds continue.
+    A ``note`` needs no action.
+    ``concerns`` need attention, though rounds continue.
     """
 
     what: str

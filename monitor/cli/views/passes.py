@@ -1,4 +1,4 @@
-"""What one pass over the monitors did, in words and as JSON."""
+"""Result of one pass over the monitors, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ WAITING = frozenset({RoundState.OPEN, RoundState.LABELING})
 
 
 def marks(application: Application, context: MonitorContext) -> dict[int, RoundVersion]:
-    """Remember how every round of a monitor stands, to see later what moved."""
+    """Return the state of every round of a monitor, to find later which moved."""
     with application.database.read() as connection:
         return round_store.read_marks(connection, context.settings.name)
 
 
 def moves(application: Application, name: str, before: dict[int, RoundVersion]) -> list[Round]:
-    """Find the rounds that are new or stand elsewhere than before."""
+    """Find the rounds that are new or in another state than before."""
     with application.database.read() as connection:
         now = round_store.read_marks(connection, name)
         moved = {each for each, marker in now.items() if before.get(each) != marker}
@@ -69,7 +69,7 @@ def echo_pass(
     moved: dict[str, list[Round]],
     new: Collection[str],
 ) -> None:
-    """Print what a pass did; what went wrong goes to standard error.
+    """Print the result of a pass; errors go to standard error.
 
     ``new`` are the monitors that had no round before.
     """
@@ -160,9 +160,9 @@ def echo_failures(result: Pass) -> None:
 
 
 def _round_sentences(rounds: Sequence[Round], *, is_stated: bool) -> Iterator[str]:
-    """Describe where each round stands; skipped rounds that follow one another share a sentence.
+    """Describe the state of each round; consecutive skipped rounds share a sentence.
 
-    ``is_stated`` says that the reason why a round waits stands elsewhere.
+    ``is_stated`` is true if the reason why a round waits is printed elsewhere.
     """
     for state, group in groupby(rounds, key=lambda round_: round_.state):
         members = list(group)
@@ -201,7 +201,7 @@ def _still(
 ) -> Iterator[str]:
     """Describe what a monitor in which nothing moved waits for.
 
-    ``is_stated`` says that the reason why it does not go on stands elsewhere.
+    ``is_stated`` is true if the reason why it waits is printed elsewhere.
     """
     for open_round in waiting:
         if open_round.waits_until is not None:

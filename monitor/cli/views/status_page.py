@@ -1,4 +1,4 @@
-"""What `pr-monitor status` says of one monitor."""
+"""What `pr-monitor status` prints about monitors."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The pages for people in a browser: where they label, and where they look."""
+"""Pages for people in a browser: labeling and status."""

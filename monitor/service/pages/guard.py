@@ -1,4 +1,4 @@
-"""What holds for every request and every answer of the page."""
+"""Checks of every request, and headers of every response of the pages."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Guard:
         self._scheme = "https" if settings.behind_proxy else "http"
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a request (ASGI), or say why not."""
+        """Answer a request (ASGI), or refuse it with a reason."""
 
         async def guarded(message: Any) -> None:
             if message["type"] == "http.response.start":
@@ -105,7 +105,7 @@ class Guard:
 
 
 async def _body(receive: Any) -> bytes:
-    """Read what is sent, but no more than shows that it is too long."""
+    """Read the body, but stop once it is too long."""
     body, more = b"", True
     while more and len(body) <= MOST_BYTES:
         message = await receive()
@@ -117,7 +117,7 @@ async def _body(receive: Any) -> bytes:
 
 
 def _replayed(body: bytes, receive: Any) -> Callable[[], Awaitable[Any]]:
-    """Give the body that was read, and then what comes after it."""
+    """Return a ``receive`` that repeats the body, and then what comes after it."""
     coming = [{"type": "http.request", "body": body}]
 
     async def receive_body() -> Any:

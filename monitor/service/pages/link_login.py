@@ -1,4 +1,4 @@
-"""The way in by a link that works once; it lives in the memory of the process that printed it."""
+"""Sign-in by a link that works once and is in the memory of the process that printed it."""
 
 import hmac
 import secrets
@@ -23,10 +23,10 @@ _NO_LINK = (
 
 
 class LinkLogin:
-    """The one link that works now; anyone who uses it makes it useless.
+    """The one link that works now; its first use invalidates it.
 
     name: The name that the first page proposes.
-    entered: Called with the name of who came in, when there is a new link.
+    entered: Called with the name of the person who came in, when there is a new link.
     """
 
     login: ClassVar[str | None] = None
@@ -46,7 +46,7 @@ class LinkLogin:
         return hmac.compare_digest(key.encode(), self.key.encode())
 
     def use(self, key: str) -> bool:
-        """Use a link, and make another for the next person; false where it does not work."""
+        """Use a link, and make another for the next person; returns false if it is invalid."""
         with self._lock:
             if not self.works(key):
                 return False
@@ -54,13 +54,13 @@ class LinkLogin:
             return True
 
     def role(self, name: str) -> Role:  # noqa: ARG002  the same for all
-        """Return what somebody may do: all, as who sees the link runs the program."""
+        """Return the role of everybody: admin, since people who see the link run the program."""
         return Role.ADMIN
 
 
 @router.get("/enter")
 def link_login_page(request: Request, key: str = "") -> Response:
-    """Ask for the name of who comes by a link."""
+    """Ask a person who follows a link for a name."""
     login: LinkLogin = request.app.state.way_in
     if not login.works(key):
         raise PageRefused(HTTPStatus.FORBIDDEN, _NO_LINK)
@@ -69,7 +69,7 @@ def link_login_page(request: Request, key: str = "") -> Response:
 
 @router.post("/enter")
 def enter(request: Request, form: Form) -> Response:
-    """Begin a visit; the link does not work any more."""
+    """Start a session, and invalidate the link."""
     login: LinkLogin = request.app.state.way_in
     key, name = form.get("key", ""), form.get("name", "")
     if not login.works(key):

@@ -41,9 +41,9 @@ def html_page(template: str, /, **values: Any) -> HTMLResponse:
 def message_page(
     status: HTTPStatus, message: str, *, role: Role | None = None, sign_in: bool = False
 ) -> HTMLResponse:
-    """Make a page that has one sentence, and leads to what is for a ``role``.
+    """Make a page with one sentence, and links for a ``role``.
 
-    ``sign_in`` leads to where one gives a password.
+    ``sign_in`` adds a link to the sign-in page.
     """
     page = html_page("message.html", message=message, role=role, sign_in=sign_in)
     page.status_code = status

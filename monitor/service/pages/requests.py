@@ -1,4 +1,4 @@
-"""What every address needs to know of a request: its form, and who asks, until they leave."""
+"""Dependencies of all addresses: the form and the session of a request; and signing out."""
 
 from collections.abc import Callable
 from http import HTTPStatus
@@ -42,7 +42,7 @@ async def form_of(request: Request) -> dict[str, str]:
 
 
 def session_of(request: Request) -> WebSession:
-    """Find who asks."""
+    """Return the session of a request."""
     state = request.app.state
     session: WebSession | None = state.visits.find(_token(request))
     if session is None:
@@ -52,10 +52,10 @@ def session_of(request: Request) -> WebSession:
 
 
 def create_session(request: Request, annotator: str) -> Response:
-    """Begin a visit; what the browser came with is worth nothing now.
+    """Start a session, and end the one that the browser came with.
 
-    Who may label is led to where that is, as long as a round takes answers: what waits in the tab
-    is sent there.
+    Labelers are led to the labeling page as long as a round takes answers: answers that wait in the
+    tab are sent there.
     """
     state = request.app.state
     token = state.visits.begin(annotator, before=_token(request))
@@ -82,7 +82,7 @@ def address_of(request: Request) -> str:
 
 
 def _set_cookie(request: Request, response: Response, token: str, seconds: int) -> None:
-    """Let the browser keep a token for so long; with 0 it forgets the one it has."""
+    """Set the session cookie for some seconds; with 0 the browser deletes it."""
     response.set_cookie(
         request.app.state.cookie,
         token,
@@ -100,7 +100,7 @@ def _token(request: Request) -> str:
 
 Form = Annotated[dict[str, str], Depends(form_of)]
 Visitor = Annotated[WebSession, Depends(session_of)]
-"""Whoever is signed in. A page is for one of the following; only leaving is for all."""
+"""Everybody who is signed in. Most pages are for one of the following."""
 
 
 def _may(do: Callable[[Role], bool]) -> Callable[[WebSession], WebSession]:
@@ -121,7 +121,7 @@ Administering = Annotated[WebSession, Depends(_may(lambda role: role is Role.ADM
 
 
 def own_form(session: Visitor, form: Form) -> dict[str, str]:
-    """Take a form of a page of the same visit, and no other."""
+    """Return a form from a page of the same session; refuse any other."""
     if not session.made(form.get("form_token", "")):
         raise PageRefused(
             HTTPStatus.FORBIDDEN, "This form is from an earlier session; reload the page."
@@ -134,7 +134,7 @@ OwnForm = Annotated[dict[str, str], Depends(own_form)]
 
 @router.post("/leave")
 def leave(request: Request, session: Visitor, form: OwnForm) -> Response:  # noqa: ARG001  is checked
-    """End a visit, in every browser, and let this one forget it."""
+    """Sign a person out in every browser, and delete this one's cookie."""
     state = request.app.state
     state.visits.end(session)
     way_back = state.way_in.login is not None

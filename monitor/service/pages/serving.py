@@ -58,7 +58,7 @@ def pages_app(
 
 
 def status_app() -> FastAPI:
-    """Make an application that has the status pages, for whom the dependencies let in."""
+    """Make an application with the status pages; its dependencies decide who sees them."""
     app = bare_app()
     app.add_exception_handler(PageRefused, _refused)
     # A number or a word of an address may be invalid, such as in /monitors/mail/rounds/x.
@@ -86,7 +86,7 @@ def _no_page(request: Request, error: Exception) -> Response:
 
 
 def _unknown(request: Request, error: Exception) -> Response:
-    """Answer that the address names a round, or a version of one, that is not there."""
+    """Answer that the round of an address, or its version, does not exist."""
     return message_answer(request, HTTPStatus.NOT_FOUND, f"{error}.")
 
 
@@ -97,7 +97,7 @@ def _unavailable(request: Request, error: Exception) -> Response:
 
 
 def board_of(application: Callable[[], Application]) -> Board:
-    """Let the status pages show what a config asks for, as it is when they are asked."""
+    """Return the data of the status pages, from the application as of each request."""
     start = application()
     return Board(
         start.database,
@@ -110,11 +110,11 @@ def board_of(application: Callable[[], Application]) -> Board:
 class PagesServer:
     """Serves the pages from a thread, until it is stopped.
 
-    monitors: Names of those whose items people label here.
-    settings: Where it listens and who may come in; ``setting`` is what chose the address.
-    name: The annotator's name that the first page proposes to who comes by a link.
-    notified: Called with the address of the pages at the start and None. If links let people in, it
-        is called with each link that works, and who used the one before.
+    monitors: Names of the monitors whose items people label here.
+    settings: Address and sign-in; ``setting`` names the setting of the address.
+    name: The annotator's name that the first page proposes after a link.
+    notified: Called with the address of the pages and None at the start. With links, it is called
+        with each link that works, and the person who used the last one.
 
     Raises `ConfigRefused` if this machine does not have the address.
     """
@@ -144,13 +144,13 @@ class PagesServer:
         self._server = WebServer(page, settings.address, setting)
 
     def start(self) -> None:
-        """Begin to answer, and tell where."""
+        """Start the server, and report its address."""
         import_for_workers()  # pages are made in threads, too
         self._server.start()
         self._notify(self._link if self._settings.login is None else self._address, None)
 
     def stop(self) -> None:
-        """Answer what is being asked, and close the address."""
+        """Finish running requests, and close the address."""
         self._server.stop()
 
     @property
@@ -170,6 +170,6 @@ class PagesServer:
         return f"http://{address._replace(host=host)}"
 
     def _entered(self, annotator: str) -> None:
-        # Who came in is in, also where nobody reads any more what this process prints.
+        # The person is signed in even if nobody reads the output of this process any more.
         with suppress(OSError):
             self._notify(self._link, annotator)

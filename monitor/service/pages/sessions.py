@@ -1,4 +1,4 @@
-"""The sessions of who came in: in the store, so that they outlive a restart of the page.
+"""Sessions of signed-in people, in the store so that they survive a restart of the page.
 
 The store has the hash of a session's token only, and no role: that is looked up at each request.
 """
@@ -32,7 +32,7 @@ class WebSession:
     role: Role
 
     def made(self, form_token: str) -> bool:
-        """Whether a form was on a page of this visit."""
+        """Whether a form was on a page of this session."""
         return hmac.compare_digest(form_token.encode(), self.form_token.encode())
 
 
@@ -41,16 +41,16 @@ class WayIn(Protocol):
 
     @property
     def login(self) -> str | None:
-        """What kind of accounts is asked; None for a link."""
+        """Kind of accounts; None for a link."""
 
     def role(self, name: str) -> Role | None:
-        """Return what somebody may do now; None if they may no longer come in."""
+        """Return the current role of a person; None if they may no longer come in."""
 
 
 class Sessions:
-    """Begins sessions and knows them again, as long as people come in the way that began them.
+    """Starts and finds sessions, which are valid for the way of signing in that began them.
 
-    Who came by a link of this machine has no name where names and passwords are asked for.
+    A session that began with a link is invalid if the pages ask for names and passwords.
     """
 
     def __init__(self, database: Database, clock: Clock, way_in: WayIn) -> None:
@@ -70,7 +70,7 @@ class Sessions:
         return token
 
     def find(self, token: str) -> WebSession | None:
-        """Find whose session it is; None if there is no such session, or it has ended."""
+        """Return the session of a token; None if there is no such session, or it has ended."""
         digest, now = digest_of("session", token), self._clock()
         with self._database.read() as connection:
             session = people_store.session_of(connection, digest, now)
@@ -82,11 +82,11 @@ class Sessions:
         return WebSession(session.annotator, digest_of("form", token), role)
 
     def end(self, session: WebSession) -> None:
-        """End a visit, in every browser that it goes on in."""
+        """End all sessions of a person, in every browser."""
         with self._database.write() as connection:
             people_store.end_sessions(connection, Session(session.annotator, self._way_in.login))
 
 
 def digest_of(purpose: str, text: str) -> str:
-    """Hash what the store keeps no readable form of; the purpose keeps digests apart."""
+    """Hash a text that the store must not hold; digests of different purposes differ."""
     return hashlib.sha256(f"{purpose} {text}".encode(errors="replace")).hexdigest()

@@ -44,7 +44,7 @@ _BUSY = "Many people are signing in. Try again in a moment."
 
 
 class SignInRefused(Exception):
-    """Somebody is not let in; the text is for them."""
+    """A refused sign-in; the message is for the person."""
 
     def __init__(self, status: HTTPStatus, message: str, wait: timedelta | None = None) -> None:
         super().__init__(message)
@@ -53,21 +53,21 @@ class SignInRefused(Exception):
 
 
 class Attempt(NamedTuple):
-    """A sign-in that is under way, by what it is counted under."""
+    """Digests under which a sign-in is counted."""
 
     name: str
     address: str
 
 
 class SignInAttempts:
-    """Counts what failed, and says how long the next sign-in has to wait."""
+    """Counts failed sign-ins, and decides how long the next one has to wait."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 
     def begin(self, attempt: Attempt) -> timedelta:
-        """Count a sign-in as failed; where it has to wait, say how long and count nothing."""
+        """Count a sign-in as failed; if it has to wait, return how long and count nothing."""
         now = self._clock()
         with self._database.write() as connection:
             failures = people_store.locked_attempts(connection, attempt, now)
@@ -81,14 +81,14 @@ class SignInAttempts:
         return wait
 
     def succeeded(self, attempt: Attempt) -> None:
-        """Forget what failed under this name; what else the address did stays."""
+        """Clear the failures of the name, and take this one back from the address."""
         with self._database.write() as connection:
             people_store.forget_failures(connection, attempt.name)
             people_store.take_back_failure(connection, attempt.address)
 
 
 def attempt_of(name: str, address: str) -> Attempt:
-    """Return under what a sign-in is counted; spellings that may mean the same account are one."""
+    """Return the digests of a sign-in; spellings that may mean one account are equal."""
     spelled = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
     return Attempt(digest_of("name", spelled), digest_of("address", _network(address)))
 
@@ -128,12 +128,12 @@ class SignIn:
         self._room = BoundedSemaphore(MOST_AT_ONCE)
 
     def role(self, name: str) -> Role | None:
-        """Find what somebody may do now."""
+        """Return the current role of a person."""
         return self._users.role(name)
 
     def name_of(self, name: str, password: str, address: str) -> str:
-        """Find whose name and password these are."""
-        # No thread waits here, or all of them would, and who is labeling with them.
+        """Return the user with a name and password; raises `SignInRefused` otherwise."""
+        # No thread waits here: else all threads could, and labeling would stop.
         if not self._room.acquire(blocking=False):
             raise SignInRefused(HTTPStatus.SERVICE_UNAVAILABLE, _BUSY)
         try:
@@ -162,7 +162,7 @@ def sign_in_page() -> Response:
 
 @router.post("/sign-in")
 def sign_in(request: Request, form: Form) -> Response:
-    """Begin a visit."""
+    """Start a session."""
     way_in: SignIn = request.app.state.way_in
     name, address = form.get("name", ""), address_of(request)
     try:

@@ -1,1 +1,1 @@
-"""What the service shows to those who watch it: health, readiness and metrics."""
+"""Addresses that monitor the service: health, readiness and metrics."""

@@ -27,7 +27,7 @@ _NOT_OURS = "open this service as localhost or by its address, or set web.allow_
 _BUSY = "too many requests at a time; try again\n"
 
 # FastAPI would tell any provider of the process, such as MLflow's, the addresses and so the links.
-# Releases without telemetry keep the argument among what they do not know.
+# Releases without telemetry ignore the argument.
 _NO_TELEMETRY: TelemetryConfig = {
     "auto_configure": False,
     "tracing": False,
@@ -38,7 +38,7 @@ _NO_TELEMETRY: TelemetryConfig = {
 
 
 def bare_app() -> FastAPI:
-    """Make an application that has no address yet, and that tells no telemetry what it is asked."""
+    """Make an application without addresses, whose requests go to no telemetry."""
     return FastAPI(
         openapi_url=None,
         docs_url=None,
@@ -57,8 +57,8 @@ def watchers_app(
 ) -> FastAPI:
     """Make the application that watchers ask.
 
-    health, ready: Return a complaint; None for all well.
-    metrics: Returns them as text.
+    health, ready: Return a problem, or None.
+    metrics: Returns the metrics as text.
     listen: The address it is on if only this machine may ask (`is_ours`).
         None accepts any name, since others may ask.
     """

@@ -1,4 +1,4 @@
-"""Whether the service lives, and whether it could do its work now."""
+"""Liveness and readiness of the service."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STUCK = 3600.0  # seconds: longer than any scan that was measured: a step may ju
 
 
 class Heartbeat:
-    """Signs of life of the service's loops, all alive at first, and what they are at."""
+    """Signs of life of the service's loops, all alive at first, and their running steps."""
 
     def __init__(self, *loops: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -28,34 +28,34 @@ class Heartbeat:
         self._bugs: dict[str, Exception] = {}
 
     def beat(self, loop: str) -> None:
-        """Note that a loop goes on."""
+        """Record a sign of life of a loop."""
         with self._lock:
             self._beats[loop] = self._clock()
 
     def note_bug(self, loop: str, bug: Exception | None) -> None:
-        """Note which bug stopped the last run of a loop; None: it came to its end."""
+        """Record the bug that stopped the last run of a loop; None if it finished."""
         with self._lock:
             self._bugs.pop(loop, None)
             if bug is not None:
                 self._bugs[loop] = bug
 
     def begin(self, step: str) -> None:
-        """Note that something is begun that may take long."""
+        """Record the start of a step that may take long."""
         with self._lock:
             self._steps[step] = self._clock()
 
     def end(self, step: str) -> None:
-        """Note that it has ended."""
+        """Record the end of a step."""
         with self._lock:
             self._steps.pop(step, None)
 
     def steps(self) -> list[str]:
-        """Name what is under way, the longest first."""
+        """Return the running steps, the longest first."""
         with self._lock:
             return sorted(self._steps, key=self._steps.__getitem__)
 
     def complaint(self) -> str | None:
-        """Report what hangs, and loops that a bug stops; None for all well."""
+        """Report steps that hang, and loops that a bug stops; None if there are none."""
         now = self._clock()
         with self._lock:
             complaints = [
@@ -77,7 +77,7 @@ class Heartbeat:
 
 
 def unready(database: Database) -> str | None:
-    """Report why the store cannot be worked with now; None for all well."""
+    """Report why the store cannot be used now; None if it can."""
     try:
         schema.check(database)
     except MonitorError as error:

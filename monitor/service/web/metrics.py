@@ -36,9 +36,9 @@ _LAST_SUCCESS = f"{PREFIX}last_success_timestamp_seconds"
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """What only this process knows; None: it does not know.
+    """State that only this process has; None if unknown.
 
-    ``failing`` says for each monitor that was looked at whether something stopped it.
+    ``failing`` is, for each checked monitor, whether an error stopped it.
     """
 
     last_success: datetime | None = None
@@ -75,14 +75,14 @@ def exposition(database: Database, monitors: Collection[str], own: Own, now: dat
         ]
     from prometheus_client import CollectorRegistry, generate_latest  # noqa: PLC0415  an extra
 
-    # A registry of its own: the process-wide one may hold what other libraries count.
+    # A separate registry: the process-wide one may have metrics of other libraries.
     registry = CollectorRegistry()
     registry.register(_CollectedMetrics(families))
     return generate_latest(registry).decode()
 
 
 class _CollectedMetrics:
-    """Metrics that are there already, as a registry wants them."""
+    """Ready-made metrics as a collector for a registry."""
 
     def __init__(self, families: list[Metric]) -> None:
         self._families = families
@@ -92,7 +92,7 @@ class _CollectedMetrics:
 
 
 def _gauge(name: str, text: str, values: Mapping[Any, float], *labels: str) -> Metric:
-    """Give the values of a metric by the tuples of its labels, or by its one label."""
+    """Make a gauge from values by tuples of labels, or by a single label."""
     from prometheus_client.core import GaugeMetricFamily  # noqa: PLC0415  as above
 
     gauge = GaugeMetricFamily(PREFIX + name, text, labels=labels)
@@ -191,7 +191,7 @@ def _evidence(fleet: FleetState, monitors: Collection[str]) -> Iterator[Metric]:
 
 
 def _attention(concerns: Iterable[Attention], monitors: Collection[str]) -> Iterator[Metric]:
-    """Count what `status` shows as needing a look, or as having no estimate."""
+    """Count the concerns that `status` shows, and the rounds without an estimate."""
     counts = Counter(concern.monitor for concern in concerns)
     text = "Things about the newest rounds that need a look; 0: none."
     yield _gauge("attention", text, {name: counts[name] for name in monitors}, "monitor")

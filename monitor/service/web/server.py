@@ -133,7 +133,7 @@ class WebServer:
         )
 
     def start(self) -> None:
-        """Begin to answer; returns when it does."""
+        """Start the server; returns once it answers."""
         self._thread.start()
         deadline = time.monotonic() + _START
         while not self._server.started and self._thread.is_alive():
@@ -143,7 +143,7 @@ class WebServer:
             time.sleep(0.01)
 
     def stop(self) -> None:
-        """Answer what is being asked and close the address; takes seconds at most."""
+        """Finish running requests and close the address; takes seconds at most."""
         self._server.should_exit = True
         self._thread.join(2 * _STOP)
         self._socket.close()
@@ -167,9 +167,9 @@ def _refusing_two_lengths(pages: ASGI) -> ASGI:
 
 
 def _unavailable_when_cut(pages: ASGI) -> ASGI:
-    """Let what a stop cuts off be answered with 503, so that anyone who asked asks again.
+    """Answer requests that a stop interrupts with 503, so that clients try again.
 
-    uvicorn would say 500, as for a bug, to a request that waits for the store as the server stops.
+    uvicorn would answer 500, as for a bug, to a request that waits for the store at the stop.
     """
 
     async def answering(scope: Any, receive: Any, send: Any) -> None:

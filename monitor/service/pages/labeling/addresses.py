@@ -46,7 +46,7 @@ def item_page(request: Request, session: Labeling, task: str = "") -> Response:
 
 @router.get("/next")
 def next_items(request: Request, session: Labeling) -> Response:
-    """Give the next items to the script of the page."""
+    """Return the next items to the script of the page."""
     screen: Screen = request.app.state.desk.screen(session.annotator)
     items = [
         {
@@ -86,7 +86,7 @@ def _notice(
 
 @router.get("/picture")
 def show_picture(request: Request, session: Labeling, task: str = "", part: str = "") -> Response:
-    """Give a picture of a task that is on the person's screen, or was."""
+    """Return a picture of a task that is on the person's screen, or was."""
     value = _part_of(request, session, task, part, "image")
     data = picture_bytes(value["value"]) if "value" in value else b""
     media_type = image_type(data)
@@ -97,7 +97,7 @@ def show_picture(request: Request, session: Labeling, task: str = "", part: str 
 
 @router.get("/html")
 def show_html(request: Request, session: Labeling, task: str = "", part: str = "") -> Response:
-    """Give HTML of such a task, for a frame that neither runs nor loads anything."""
+    """Return HTML of such a task, for a frame that neither runs nor loads anything."""
     value = _part_of(request, session, task, part, "html")
     return HTMLResponse(framed(value["value"]), headers=FRAME_HEADERS)
 

@@ -1,7 +1,7 @@
 """Items on which people contradict each other, for `labeling.adjudicator` to decide.
 
-That answer counts alone, and is never one whose agreement is measured. Adjudicators see the item as
-those did who answered it, and no one's answers.
+Only that answer counts, and measured agreement ignores it. Adjudicators see the item as annotators
+did, and nobody's answers.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def decide(request: Request, session: Administering, form: OwnForm) -> Response:
 def conflicts(queue: TaskQueue, connection: Connection) -> list[Conflict]:
     """Find the items of rounds that take answers on which people differ and nobody decided.
 
-    One of which the adjudicator said that nobody can tell is decided.
+    An item is decided, too, if the adjudicator answered that nobody can tell.
     """
     deciding, names = queue.adjudicators(connection), list(queue.accepting(connection))
     answer = page_store.latest_statements(connection, names)
@@ -124,7 +124,7 @@ def _conflict(
 
 
 def _is_disputed(page_statements: Sequence[PageStatement], adjudicator: str | None) -> bool:
-    """Whether people differ and most do not agree, of a class by what each said of that one."""
+    """Whether people differ without a majority; classes are compared one by one."""
     indices = {one.answer.place for one in page_statements if isinstance(one.answer, ClassChosen)}
     return any(
         is_disputed([_statement(one, index) for one in page_statements], adjudicator)

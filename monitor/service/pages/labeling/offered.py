@@ -19,7 +19,7 @@ MOST_KEYS = 9  # Classes that have a key of their own; of more, letters find one
 
 
 class Offer(NamedTuple):
-    """An answer as a button: what it sends, its words, and the keys that stand for it."""
+    """An answer as a button: the value it sends, its text, and its keys."""
 
     value: str
     word: str
@@ -44,7 +44,7 @@ class Offered(NamedTuple):
 
 
 def question_values(page_round: PageRound, unsure: str = "Cannot tell") -> dict[str, Any]:
-    """Return what the page of an item says of its round."""
+    """Return the values of an item's page that come from its round."""
     return {
         "question": page_round.question,
         "guideline": as_html(page_round.guideline),

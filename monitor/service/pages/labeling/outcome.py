@@ -1,4 +1,4 @@
-"""What becomes of what somebody says, as far as it follows from what they said before."""
+"""Outcome of an answer, as far as it depends on the person's earlier answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HIGHEST_REVISION = 1_000_000
 
 
 class AnswerOutcome(Enum):
-    """What became of what somebody said; why it was refused, if it was."""
+    """Outcome of an answer, with status and message of a refusal."""
 
     TAKEN = (HTTPStatus.OK, "")
     NOT_OPEN = (
@@ -46,10 +46,11 @@ class AnswerOutcome(Enum):
 def judged(
     latest: PageStatement | None, answer: PageAnswer | None, revision: int
 ) -> AnswerOutcome | None:
-    """Judge an answer, or with None an undoing, by the ``latest`` answer of the person.
+    """Judge an answer, or with None an undo, by the ``latest`` answer of the person.
 
-    ``revision`` counts what they had said when they saw the item. None if it is to be taken;
-    `AnswerOutcome.TAKEN` if it was taken before: an answer that is sent again counts once.
+    ``revision`` is the number of their answers when they saw the item. Returns None if the answer
+    is to be stored; `AnswerOutcome.TAKEN` if it is already: an answer that is sent again counts
+    once.
     """
     if latest is not None and (latest.revision, latest.answer) == (revision + 1, answer):
         return AnswerOutcome.TAKEN
@@ -83,7 +84,7 @@ def answer_of(form: Mapping[str, str]) -> PageAnswer:
 
 
 def task_of(form: Mapping[str, str]) -> tuple[str, int]:
-    """Read which task a form is about, and how much had been said of it when it was made."""
+    """Read the task of a form, and its revision when the form was made."""
     task, revision = form.get("task", ""), form.get("revision", "")
     if "\0" in task or not revision.isdecimal() or int(revision) > _HIGHEST_REVISION:
         raise PageRefused(HTTPStatus.BAD_REQUEST, "This form does not belong to this page.")

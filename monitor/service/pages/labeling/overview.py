@@ -1,4 +1,4 @@
-"""How labeling goes: what remains of each round that takes answers."""
+"""Progress of labeling: the remaining items of each round that takes answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody answered in the rounds that still take answers, for them to correct."""
+"""A person's answers in the rounds that still take answers, for correction."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def correct(request: Request, session: Labeling, form: OwnForm) -> Response:
 
 
 def _entries(queue: TaskQueue, annotator: str, page: int) -> tuple[list[dict[str, Any]], int, int]:
-    """Find the answers on a page, or the nearest that there is; returns also which, of how many."""
+    """Return the answers on a page or the nearest one, its number, and the number of pages."""
     with queue.database.read() as connection:
         answers = _own_answers(queue, connection, annotator)
         pages = max(1, -(-len(answers) // AT_ONCE))
@@ -80,7 +80,7 @@ def _entries(queue: TaskQueue, annotator: str, page: int) -> tuple[list[dict[str
 
 
 def _own_answers(queue: TaskQueue, connection: Connection, annotator: str) -> list[PageStatement]:
-    """Find the answers of somebody that stand, the newest first."""
+    """Return a person's answers that were not undone, the newest first."""
     names = list(queue.accepting(connection))
     by_task = page_store.latest_statements(connection, names).values()
     own = [

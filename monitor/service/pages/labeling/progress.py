@@ -1,7 +1,6 @@
-"""How much is left, in words.
+"""Describe how much is left to label.
 
-They come from the plan and counts: a margin that moved with an answer would tell what was
-predicted.
+Uses only the plan and counts: a margin that moved with an answer would reveal what was predicted.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class AnnotatorProgress:
 
     @property
     def text(self) -> str:
-        """Describe it.
+        """Describe the progress.
 
         >>> AnnotatorProgress(0, 0).text, AnnotatorProgress(1500, 0).text
         ('Nothing to go', '1,500 to go')

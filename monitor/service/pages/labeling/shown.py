@@ -1,8 +1,8 @@
-"""What people see of an item: its parts, with an end and with nothing in them that steers.
+"""Parts of an item as people see them: of limited length, and without control characters.
 
-HTML of strangers is in a frame that is a sandbox: no script runs, nothing is loaded, no form is
-sent and no window opened. What that leaves open becomes elements of no meaning: those that lead
-elsewhere when they are clicked, or that look up an address.
+Untrusted HTML is in a sandboxed frame: no script runs, nothing is loaded, no form is sent and no
+window opened. Elements that could still lead elsewhere on a click, or look up an address, are
+replaced by elements without meaning.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ _CUT = "<p><em>(cut here: the first {shown:,} of {all:,} characters)</em></p>"
 class Part(NamedTuple):
     """A part of an item; ``kind`` says which of the rest it has.
 
-    ``text`` is the beginning of a text, ``more`` what is said about its ``rest``. ``rows``
+    ``text`` is the beginning of a text, ``more`` the label of its ``rest``. ``rows``
     belong to a table. An ``image`` and ``html`` have a separate ``address``.
-    ``note`` is said about the part by the page itself.
+    ``note`` is a remark of the page about the part.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Part(NamedTuple):
 
 
 def parts_of(shown: Shown | None, task: str) -> list[Part]:
-    """Make parts of what a task shows; of a deleted one a part that says so."""
+    """Return the parts of a task; if it was deleted, one part that says so."""
     if shown is None:
         return [Part("", note=_REMOVED)]
     return [
@@ -143,7 +143,7 @@ def _text(name: str, value: str, note: str = "") -> Part:
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """What an object has, a name that is there twice too."""
+    """Members of a JSON object, including repeated names."""
 
 
 def rows_of(text: str) -> list[_Row] | None:
@@ -192,7 +192,7 @@ def framed(html: str) -> str:
 
 
 def _seen(reference: re.Match[str]) -> str:
-    """Show a character that steers by its code, also where HTML names it by its number."""
+    """Show a control character by its code, even if HTML names it by its number."""
     code = int(reference[1], 16) if reference[1] else int(reference[2])
     if not _FIRST_STEERING <= code < 0x10000:  # noqa: PLR2004  those beyond it show
         return reference[0]

@@ -1,9 +1,9 @@
-"""Which task comes next for whom, and what they say about it.
+"""Assign tasks to people, and record their answers.
 
-Tasks are handed out block by block of the random order of their round, in which each person has
-another random order. So any part of a round that goes out first is a random part
-(docs/method.md): nothing here depends on an answer, but whether there is one. A task on somebody's
-screen is nobody else's for a while, and comes back if it is not answered by then.
+Tasks are assigned block by block of the random order of their round; within a block, each person
+has another random order. So the tasks that are assigned first are a random part of the round
+(docs/method.md): nothing here depends on an answer, except whether there is one. A task on a
+person's screen is reserved for a while, and comes back if it is not answered by then.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     """The latest statement about each task, by its key and the annotator."""
 
 
-HELD = timedelta(minutes=15)  # How long a task on somebody's screen is nobody else's
+HELD = timedelta(minutes=15)  # How long a task on a person's screen is reserved
 
 LAST_DAY = timedelta(days=1)
-"""How long before a closed round takes no more labels the page takes none for it: what it takes has
-to be read by a pass of ``run-once`` or ``serve`` first."""
+"""How long before the end of late labels the page stops taking them: a pass of ``run-once`` or
+``serve`` has to read them first."""
 
 AT_ONCE = 10  # Tasks that a screen has at a time: enough that nobody waits for the next one
 BLOCK = 50  # Tasks of the common order within which each person has an order of their own
@@ -48,7 +48,7 @@ BLOCK = 50  # Tasks of the common order within which each person has an order of
 
 @dataclass(frozen=True, slots=True)
 class AssignedTask:
-    """A task for somebody's screen; ``revision`` counts what they said about it before."""
+    """A task for a person's screen; ``revision`` counts their earlier answers to it."""
 
     key: str
     revision: int
@@ -57,9 +57,9 @@ class AssignedTask:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """What somebody's screen shows: the tasks of one round, none if nothing is left for them.
+    """A person's screen: the tasks of one round, empty if nothing is left for them.
 
-    ``last`` is the task of the answer that they may take back; what it shows is not read.
+    ``last`` is the task whose answer they may undo; its contents are not read.
     """
 
     round_: PageRound | None
@@ -69,7 +69,7 @@ class Screen:
 
 
 class TaskQueue:
-    """Hands out tasks and takes answers."""
+    """Assigns tasks and takes answers."""
 
     def __init__(
         self, database: Database, clock: Clock, monitors: Callable[[], Sequence[str]]
@@ -113,14 +113,14 @@ class TaskQueue:
         *,
         decides: bool = False,
     ) -> AnswerOutcome:
-        """Take an answer to a task, or with None take back the one before.
+        """Take an answer to a task, or with None undo the last one.
 
-        Only from a person to whom the task was handed, and not to another since then: a key alone,
-        which a colleague may have read out, opens nothing. What is sent again, since its receipt
-        was lost, is taken once.
+        Only from the person to whom the task was assigned last: a key alone, which a colleague may
+        have read out, is not enough. An answer that is sent again, because its receipt was lost,
+        counts once.
 
-        revision: How often the person had spoken about it when they saw it.
-        decides: Whether it is the decision of an adjudicator, to whom no task is handed.
+        revision: Number of the person's answers to the task when they saw it.
+        decides: Whether it is the decision of an adjudicator, to whom no task is assigned.
         """
         now = self.clock()
         with self.database.write() as connection:
@@ -173,13 +173,13 @@ class TaskQueue:
             return self._progress(connection, work)
 
     def accepting(self, connection: Connection) -> dict[str, str]:
-        """Name the rounds that take answers, each with its round on the page."""
+        """Return the rounds that take answers, each with its round on the page."""
         return self._rounds(connection, self.clock())[0]
 
     def adjudicators(self, connection: Connection) -> dict[str, str | None]:
-        """Name who decides conflicts in each round on the page that takes answers.
+        """Return the adjudicator of each round on the page that takes answers.
 
-        Empty where the rounds that share it were opened with different people.
+        None if the rounds that share it were opened with different adjudicators.
         """
         until = self.clock() + LAST_DAY
         unfinished = round_store.unfinished_names(connection, list(self._monitors()), until)
@@ -233,7 +233,7 @@ class _AnnotatorTasks:
     def of_item(
         cls, connection: Connection, task: PageTask, annotator: str, now: datetime
     ) -> _AnnotatorTasks:
-        """Read what tells whether an answer is taken: the tasks that ask about the same item."""
+        """Read the tasks about the same item, which decide whether an answer is accepted."""
         tasks = page_store.read_page_tasks(connection, [task.round_name], item=task.item)
         return cls(
             tasks,
@@ -250,7 +250,7 @@ class _AnnotatorTasks:
         return cls(tasks, page_store.latest_statements(connection, names), annotator, now)
 
     def revision(self, key: str) -> int:
-        """Count what the person has said about a task."""
+        """Count the person's answers to a task."""
         return revision_of(self._answered(key))
 
     def chosen(self, first: str) -> list[PageTask]:

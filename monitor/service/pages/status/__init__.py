@@ -1,1 +1,1 @@
-"""The status pages: how the monitors stand, one monitor, one round."""
+"""Status pages: all monitors, one monitor, one round."""

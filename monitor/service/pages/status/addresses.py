@@ -43,11 +43,11 @@ OLDER = 100  # Rounds that a page lists of those before one
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """What the status pages read.
+    """Data of the status pages.
 
-    ``monitors`` are the monitors of the present config. ``mlflow`` finds where MLflow shows a
-    round, by its monitor and the key that MLflow knows; None if MLflow has no pages.
-    Without ``shows_all`` only these monitors are told of: no removed ones, no blocks of classes.
+    ``monitors`` returns the monitors of the present config. ``mlflow`` returns the address of a
+    round in MLflow, by monitor and round key; None if MLflow has no pages. Without ``shows_all``
+    only these monitors are shown: no removed ones, no blocks of classes.
     """
 
     database: Database
@@ -58,7 +58,7 @@ class Board:
 
 
 def board_of(request: Request) -> Board:
-    """Find what the pages read."""
+    """Return the board of a request's application."""
     board: Board = request.app.state.board
     return board
 
@@ -82,7 +82,7 @@ Named = Annotated[MonitorSettings, Depends(named_monitor)]
 def first_page(
     board: FromBoard, session: Visitor, page: Annotated[int, Query(ge=1, le=MOST_PAGES)] = 1
 ) -> Response:
-    """Show all monitors, most severe first; who only labels goes on to the labeling page."""
+    """Show all monitors, most severe first; people who only label go to the labeling page."""
     if not session.role.views:
         return RedirectResponse("/label", HTTPStatus.SEE_OTHER)
     now, monitors = board.clock(), board.monitors()
@@ -199,7 +199,7 @@ def round_report(
     number: int,
     version: Annotated[int | None, Query(ge=1)] = None,
 ) -> Response:
-    """Give the report of a round: its own page, with the style that it holds."""
+    """Return the report of a round as a page with its own style."""
     with board.database.read() as connection:
         report = read_report(connection, settings.name, number, version)
     headers = {"content-security-policy": f"{policy()}; frame-ancestors 'none'; sandbox"}

@@ -24,7 +24,7 @@ SHOWN = ("precision", "recall")
 def card_of(
     settings: MonitorSettings, overview: Overview, mlflow: Callable[[str, str], str | None]
 ) -> dict[str, Any]:
-    """Return how a monitor stands: its estimates, alerts, labels and what is coming."""
+    """Return the card of a monitor: its estimates, alerts, labels and what is coming."""
     learns = overview.learning_rounds_remaining if overview.status is Status.LEARNING else 0
     last = None
     if overview.last_round is not None and overview.last_slot is not None:
@@ -47,7 +47,7 @@ def card_of(
 
 
 def plan_facts(settings: MonitorSettings) -> list[tuple[str, str]]:
-    """Describe what the config asks of each round."""
+    """Describe the plan of each round by the config."""
     round_settings = settings.round
     sample, schedule = round_settings.sample, round_settings.schedule
     lag = f", predictions up to {span_text(schedule.lag)} before" if schedule.lag else ""
