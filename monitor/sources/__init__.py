@@ -1,1 +1,1 @@
-"""Where predictions come from: one module per product, each with its settings class."""
+"""Sources of predictions: files and databases, with the classes of their settings."""

@@ -1,11 +1,11 @@
-r"""Windows that are counted by amount (``source.columns.weight``): the draw, and the sizes.
+r"""Windows weighted by amount (``source.columns.weight``): draw and sizes.
 
-Items are drawn in proportion to their amounts, without replacement: of each stratum the first n by
+Items are drawn in proportion to their amounts, without replacement: in each stratum the first n by
 :math:`u_i/a_i`, with u the md5 of seed and id as a number in [0, 1) and a the amount (sequential
 Poisson sampling: Ohlsson, "Sequential Poisson sampling", *Journal of Official Statistics* 14,
-1998). An item is among those below t with probability :math:`\min(1, t a_i)`, so a label is a
-Bernoulli variable with the rate of the amount. For :math:`-\ln(u_i)/a_i` that is true of small
-items only.
+1998). The rank of an item is below t with probability :math:`\min(1, t a_i)`, so a label is a
+Bernoulli variable with the rate by amount. The rank :math:`-\ln(u_i)/a_i` has this property for
+small items only.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ _MOST = 2**53  # the sum of a window: larger whole numbers are not exact as floa
 
 
 def rank_of(md5: str, amount: float) -> float:
-    """Return u/a of an item: the limit above which it is drawn."""
+    """Return the rank u/a of an item; it is drawn if the limit is higher."""
     return float(int(md5[:_DIGITS], 16) / 16**_DIGITS / amount)
 
 
 def is_drawn(
     drawn: ColumnElement[Any], amount: ColumnElement[Any], limit: ColumnElement[Any]
 ) -> ColumnElement[bool]:
-    """Write that an md5 may be below the amount times a limit: exactly, or up to one grid step.
+    """Write the condition that an md5 is below amount times limit, or at most one grid step above.
 
-    No database is asked to make a number of an md5: it compares it with the steps of a grid.
+    Databases need not convert an md5 to a number: they compare it with the steps of a grid.
     """
     steps = [2 ** (step / _STEPS) for step in range(-_LEAST * _STEPS, 0)]
     ends = [bound_of(f"{int(each * 16**_DIGITS):0{_DIGITS}x}") for each in steps]
@@ -54,7 +54,7 @@ def is_drawn(
 
 
 def limit_leaf(limits: Mapping[int, float]) -> Leaf:
-    """Give the limit of each bucket; one that has none holds nothing."""
+    """Return a function that writes the limit of a bucket; without a limit, nothing is drawn."""
     return lambda code: _number(limits.get(code, -1.0))
 
 
@@ -63,9 +63,9 @@ def _number(value: float) -> ColumnElement[Any]:
 
 
 def by_amount(part: StratumFrame, own: Sequence[BucketCount]) -> StratumFrame:
-    """Give a stratum of counted rows the sum of their amounts as its size.
+    """Set the size of a stratum to the sum of its rows' amounts.
 
-    ``rows`` is minus the number of equal items that would vary as much (Kish).
+    ``rows`` becomes minus the number of equal items that would vary as much (Kish).
     """
     counted = sum(one.rows for one in own)
     chances = [one.chance for one in own if one.chance is not None]
@@ -81,9 +81,9 @@ def by_amount(part: StratumFrame, own: Sequence[BucketCount]) -> StratumFrame:
 def amount_notes(
     location: str, strata: Sequence[StratumFrame], inside: Sequence[BucketCount]
 ) -> dict[str, int]:
-    """Count the rows that are counted by amount, and those without one.
+    """Return notes on the number of rows counted by amount, and of rows with the amount 0.
 
-    Raises `SourceRefused` if amounts are too small or too large to be counted in whole numbers.
+    Raises `SourceRefused` if amounts are too small or too large for whole numbers.
     """
     rows = sum(one.rows for one in inside if one.bucket >= 0)
     amount = sum(part.size for part in strata)

@@ -1,4 +1,4 @@
-"""Buckets of counted rows: a stratum by its position, or a reason below zero."""
+"""Buckets of counted rows: a stratum's position, or a negative code for a reason."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ AMOUNT_UNUSABLE = -17
 AMOUNT_NEGATIVE = -18
 AMOUNT_ZERO = -19
 WITHHELD = -100
-"""Bucket of the flagged items of stratum 0 that were not let through; -101 of stratum 1, ..."""
+"""Bucket of withheld (not let through) flagged items of stratum 0; -101 is stratum 1, and so on."""
 
 REASONS = {
     TIME_MISSING: BadRow.NO_TIME,
@@ -56,9 +56,9 @@ _NOT_IN_WINDOW = UNTIMED | {OUTSIDE, NAIVE_TIME}
 
 
 class Chances(NamedTuple):
-    """Least, sum, sum of the inverse and of the squares, and largest of a number of some rows.
+    """Minimum, sum, sum of inverses, sum of squares and maximum of a number over some rows.
 
-    It is the probability of each row's release, of its being in the log, or its amount.
+    The number is a row's probability of release or of being in the log, or its amount.
     """
 
     least: float
@@ -70,11 +70,11 @@ class Chances(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BucketCount:
-    """Rows of one bucket and model version: how many, the newest time, the first candidates.
+    """Rows of one bucket and model version: their number, newest time and first candidates.
 
-    ``segments`` counts the rows by the values of each segment column, ``challenged`` by what the
-    challenger decided. ``chance`` is of the rows' probabilities of release, or of being kept, where
-    each has its own.
+    ``segments`` counts the rows by value of each segment column, ``challenged`` by the challenger's
+    decision. ``chance`` summarizes the rows' probabilities or amounts, if rows have individual
+    ones.
     """
 
     bucket: int
@@ -89,7 +89,7 @@ class BucketCount:
 
 
 def withheld(bucket: int) -> int:
-    """Return the bucket of items of a stratum that were not let through, and the reverse."""
+    """Return the bucket of a stratum's withheld items, and vice versa."""
     return WITHHELD - bucket if bucket >= 0 or bucket <= WITHHELD else bucket
 
 

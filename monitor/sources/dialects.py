@@ -1,7 +1,6 @@
-"""What databases write differently, a line each: the few expressions that a draw needs.
+"""SQL dialects: the few expressions of a draw that databases write differently.
 
-Every template is filled with one expression for ``{0}``. What a database does not name here it
-writes as `Dialect` has it, which is standard SQL.
+In each template, ``{0}`` is replaced by one expression. The defaults of `Dialect` are standard SQL.
 """
 
 from __future__ import annotations
@@ -23,30 +22,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a database writes what is not the same in all of them.
+    """Templates and properties of one database.
 
-    text: A value as text that is compared character by character, regardless of its collation.
-    id_text, uuid, boolean: The same of an id, a UUID and a truth (a bit is one too); as ``text``
-        where empty.
+    text: A value as text, compared character by character regardless of its collation.
+    id_text, uuid, boolean: The same for an id, a UUID and a boolean (or bit); empty means ``text``.
     md5: The md5 of a text's UTF-8 bytes, as lower-case hex.
     double: A number as 64-bit floating point.
-    nan, infinite: Whether a number is one of these; a database that knows none has none.
-    ends: The first and the last character of a text; empty where no text can be compared with all
-        of `BLANKS`, so that predictions are not joined with a truth.
-    bare: An id without `BLANKS` around it; empty where only ids without any are joined.
+    nan, infinite: Whether a number is NaN or infinite; empty if the database has no such numbers.
+    ends: The first and the last character of a text; empty if texts cannot be compared with all
+        `BLANKS`, so that predictions are not joined with a truth.
+    bare: An id without the `BLANKS` around it; empty if only ids without blanks can be joined.
     length: Zero for an empty text, and only for one.
-    start: The beginning of a text, by which segments are told apart.
-    random: An expression of an id that orders ids at random; empty where none is cheap.
-    greatest: The function of the greatest of two values or more; empty where monitors share no
+    start: The beginning of a text, which distinguishes segments.
+    random: An expression of an id that orders ids at random; empty if none is cheap.
+    greatest: The function for the greatest of several values; empty if monitors cannot share a
         reading.
-    begin: Statements that begin a transaction that only reads, sees one state and ends a statement
-        in time: ``%(seconds)g`` or ``%(ms)d``, as `sqlalchemy.DDL` fills them.
-    sees_one_state: Whether such a transaction does; else rows are counted again after the draw.
-    aware, naive_utc: Names of column types that are instants, and of those whose values come as UTC
-        without saying so.
-    has_booleans: Whether truths are their own type, and no numbers.
-    has_types: Whether a column holds values of its type alone.
-    has_one_charset: Whether every text can be compared with every column of texts.
+    begin: Statements that begin a read-only transaction with one state and a time limit for
+        statements: ``%(seconds)g`` or ``%(ms)d``, as `sqlalchemy.DDL` fills them.
+    sees_one_state: Whether this transaction has one state; else rows are recounted after the draw.
+    aware, naive_utc: Names of column types for instants, and of types whose values are in UTC
+        without a zone.
+    has_booleans: Whether booleans are a separate type, not numbers.
+    has_types: Whether a column only has values of its type.
+    has_one_charset: Whether every text can be compared with every text column.
     """
 
     text: str = "cast({0} as varchar)"
@@ -78,9 +76,9 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """An open transaction, and how its database writes things.
+    """An open transaction, and the dialect of its database.
 
-    ``connection`` is SQLAlchemy's, or what executes its statements in another engine.
+    ``connection`` is SQLAlchemy's, or an object that executes its statements in another engine.
     """
 
     connection: Any
@@ -97,17 +95,17 @@ _POSTGRESQL = Dialect(
         "set transaction isolation level repeatable read, read only",
         "set local statement_timeout = %(ms)d",
         "set local time zone 'UTC'",
-        "set local datestyle = 'ISO'",  # by which a date is text, which `where` and classes name
-        # It takes groups of an expression for as many as rows, and would sort all of those.
+        "set local datestyle = 'ISO'",  # the text of dates, which `where` and classes may name
+        # The planner expects as many groups as rows for an expression, and would sort all rows.
         "set local enable_sort = off",
-        "set local jit = off",  # which every process of a parallel scan would repeat
+        "set local jit = off",  # every process of a parallel scan would repeat it
     ),
     sees_one_state=True,
 )
 
 
 def _mysql(collation: str, limit: str) -> Dialect:
-    """Write as MySQL and MariaDB do, which differ in names: of a collation that knows spaces."""
+    """Return the dialect of MySQL or MariaDB; ``collation`` must be one that compares spaces."""
     text = f"convert({{0}} using utf8mb4) collate {collation}"
     visible = "char(0 using utf8mb4), concat(char(92 using utf8mb4), 'x00')"
     return Dialect(
@@ -130,7 +128,7 @@ def _mysql(collation: str, limit: str) -> Dialect:
 
 _BY_POSITION = ("substr({0}, 1, 1)", "substr({0}, -1, 1)")
 
-# A number that a column holds as 7.0 is the 7 of another row, or of the same column elsewhere.
+# The number 7.0 must equal the 7 of another row, or of the same column elsewhere.
 _SQLITE_TEXT = (
     "cast(case when typeof({0}) = 'real' and {0} = cast({0} as integer) "
     "then cast({0} as integer) else {0} end as text) collate binary"
@@ -153,7 +151,7 @@ DIALECTS = {
         has_booleans=False,
         has_types=False,
     ),
-    # From here on the tests translate statements by sqlglot, and DuckDB executes them.
+    # For the following, tests translate statements by sqlglot and execute them on DuckDB.
     "mysql": _mysql("utf8mb4_0900_bin", "max_execution_time = %(ms)d"),
     "redshift": replace(
         _POSTGRESQL,
@@ -207,7 +205,7 @@ DIALECTS = {
         begin=("set session query_max_run_time = '%(seconds)gs'",),
     ),
 }
-"""How each database writes it, by the name of SQLAlchemy's dialect."""
+"""Dialects by the name of SQLAlchemy's dialect."""
 
 
 def dialect_of(engine: EngineDialect) -> Dialect | None:
@@ -217,7 +215,7 @@ def dialect_of(engine: EngineDialect) -> Dialect | None:
 
 
 class Written(FunctionElement[Any]):
-    """An expression by a template of `Dialect`."""
+    """An expression from a template of `Dialect`."""
 
     inherit_cache = False
 
@@ -234,12 +232,12 @@ def _written(element: Written, compiler: Any, **options: Any) -> str:
 
 
 def written(template: str, operand: Any, kind: TypeEngine[Any] | None = None) -> ColumnElement[Any]:
-    """Write an expression by a template; it is text unless said otherwise."""
+    """Return an expression from a template; its default type is text."""
     return Written(template, operand, kind or String())
 
 
 class Typed(TypeDecorator[Any]):
-    """A bound value that the engine reads as a type, regardless of the time zone of its session."""
+    """A bound value that the engine casts to a type, regardless of its session's time zone."""
 
     impl = String
     cache_ok = True
@@ -259,7 +257,7 @@ class _Quoting(IdentifierPreparer):
 
 
 class TextDialect(DefaultDialect):
-    """Writes statements for an engine that takes text and values; every name is quoted."""
+    """Compiles statements for an engine that accepts text and values; quotes every name."""
 
     default_paramstyle = "qmark"
     supports_native_boolean = True
@@ -271,7 +269,7 @@ class TextDialect(DefaultDialect):
         self.identifier_preparer = _Quoting(self, initial_quote=quote, escape_quote=quote)
 
     def compiled(self, statement: Executable) -> tuple[str, list[Any]]:
-        """Write a statement, with its values in their order."""
+        """Return the text of a statement, and its values in order."""
         made: Any = statement.compile(  # type: ignore[attr-defined]
             dialect=self, compile_kwargs={"render_postcompile": True}
         )

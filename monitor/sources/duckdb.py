@@ -1,6 +1,7 @@
-"""Predictions in Parquet, CSV or DuckDB files, and the truth in others; any table of DuckDB.
+"""Predictions and truth in Parquet, CSV or DuckDB files, and in any other table of DuckDB.
 
-DuckDB is asked what databases are, but for times in texts, ids of files and lists of ids.
+DuckDB gets the same statements as databases, except for times in texts, ids of files, and lists of
+ids.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
 
 
 _TEXT = "cast({0} as varchar)"
-# Looking for NUL first costs a third of replacing it, which almost no id needs.
+# A search for NUL costs a third of a replacement, which almost no id needs.
 _ID_TEXT = f"case when contains({_TEXT}, chr(0)) then {visible(_TEXT)} else nullif({_TEXT}, '') end"
 
 DUCKDB = Dialect(
@@ -73,7 +74,7 @@ DUCKDB = Dialect(
     random="hash({0})",
     sees_one_state=True,
 )
-"""How DuckDB writes it. Files that change while they are read are seen by their stamps."""
+"""The dialect of DuckDB. Stamps detect files that change while they are read."""
 
 ENGINE = TextDialect("duckdb", '"')
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  local times
@@ -92,9 +93,9 @@ Changes = tuple[tuple[datetime, int], ...]
 
 @lru_cache(maxsize=256)
 def clock_changes(zone: str) -> tuple[int, Changes]:
-    """Return by how many seconds a zone is ahead of UTC, and each local time when that changes.
+    """Return the offset of a zone from UTC in seconds, and the local times of its changes.
 
-    A time that comes twice on the clock is the later of both.
+    A local time that occurs twice is the later of the two.
     """
     zone_info = ZoneInfo(zone)
     first_offset = offset = _upcoming(FIRST, zone_info)
@@ -109,19 +110,19 @@ def clock_changes(zone: str) -> tuple[int, Changes]:
 
 
 def _instant_sql(local: str, zone: str) -> ColumnElement[Any]:
-    """Write a local time as an instant, by the rules for time zones that Python has.
+    """Write the conversion of a local time to an instant, by Python's time zone rules.
 
-    DuckDB brings rules from another date: where the two differ, a window of the schedule, which
-    Python computes, would hold rows of another hour.
+    DuckDB's rules may have another date: if they differed from Python's, which computes windows, a
+    window would have rows of another hour.
     """
     offset = _offset_sql(zone).format(local)
     return literal_column(f"cast({local} - to_seconds({offset}) as timestamptz)")
 
 
 def _offset_sql(zone: str) -> str:
-    """Write by how many seconds a zone is ahead of UTC at the local time ``{0}``.
+    """Write the offset of a zone from UTC in seconds at the local time ``{0}``.
 
-    Lists hold the changes of each year: DuckDB takes a second to plan a case for each change.
+    Changes are in lists by year, since DuckDB takes a second to plan one case for each change.
     """
     offset, changes = clock_changes(zone)
     years: dict[int, list[tuple[datetime, int]]] = {
@@ -149,7 +150,7 @@ def _upcoming(local: datetime, zone: ZoneInfo) -> int:
 
 
 def _change(day: datetime, zone: ZoneInfo) -> datetime:
-    """Find the first second from which the clock of the next day counts."""
+    """Return the first second of a day with the offset of the next day."""
     after = _upcoming(day + _DAY_MICROS, zone)
     low, high = day, day + _DAY_MICROS
     while high - low > _SECOND:
@@ -170,7 +171,7 @@ class Statements:
         *,
         execution_options: Mapping[str, Any] | None = None,  # noqa: ARG002  as SQLAlchemy's
     ) -> Iterator[tuple[Any, ...]]:
-        """Return the rows of a statement as they come."""
+        """Return an iterator of the rows of a statement."""
         is_whole = statement.get_execution_options().get(_WHOLE_TABLE)
         table = self.table.whole() if is_whole else self.table
         return table.stream(*ENGINE.compiled(statement))
@@ -181,7 +182,7 @@ class Statements:
 
 
 class _Relation(TableClause):
-    """What an open table is selected from, under our own name."""
+    """The relation of an open table, under our own name."""
 
     inherit_cache = False
     relation = ""
@@ -194,27 +195,27 @@ def _relation(element: _Relation, compiler: Any, **_: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DuckdbTable(TableInfo):
-    """An open table as DuckDB has it."""
+    """An open table of DuckDB."""
 
     open: OpenTable = field(kw_only=True)
     state: Callable[[], object] = field(kw_only=True)
     opened_at: object = field(kw_only=True)
 
     def is_unchanged(self) -> bool:
-        """Whether the rows are those that were opened."""
+        """Whether the rows have not changed since the table was opened."""
         return self.snapshot is not None or self.state() == self.opened_at
 
     @property
     def type_names(self) -> Mapping[str, str]:
-        """Every column with its type, as DuckDB names it."""
+        """The type of each column, by DuckDB's names."""
         return dict(self.open.types)
 
     def is_read_from_text(self, name: str) -> bool:
-        """Whether the values of a column are texts, from which times and numbers are read."""
+        """Whether a column has texts, from which times and numbers are parsed."""
         return TEXTS.fullmatch(self.open.types[name]) is not None
 
     def shown_type(self, name: str) -> str:
-        """Name the type of a column, with its first value."""
+        """Return the type of a column and its first value, for messages."""
         is_mixed = name.lower() in self.open.mixed
         kind = "of several types over the files" if is_mixed else self.open.types[name]
         first = self.open.rows(
@@ -224,13 +225,13 @@ class DuckdbTable(TableInfo):
         return f"{kind} (first value {first[0][0]!r})" if first else kind
 
     def check_number(self, name: str, setting: str) -> None:
-        """Refuse a column that holds no numbers; in files of texts any may."""
+        """Refuse a column without numbers; in files of texts, any column may have them."""
         if not self.open.is_text:
             TableInfo.check_number(self, name, setting)
         self.need(name, setting)
 
     def times(self, settings: TableSettings, setting: str = "columns.time") -> Times | None:
-        """Choose how times are read; None if they lack a zone and the config names none."""
+        """Return how to read times; None if they lack a zone and the config has none."""
         name = settings.columns.time
         self.need(name, setting)
         kind = self.open.types[name]
@@ -249,7 +250,7 @@ class DuckdbTable(TableInfo):
 
 
 def table_info(table: OpenTable, state: Callable[[], object]) -> DuckdbTable:
-    """Describe an open table, whose ``state`` differs once its rows do."""
+    """Describe an open table; ``state()`` changes with its rows."""
     kinds = {name: _type_of(kind) for name, kind in table.types.items()}
     clause = _Relation("rows", *(column(name, kind) for name, kind in kinds.items()))
     clause.relation = table.relation
@@ -337,19 +338,19 @@ class DuckdbQuery(Query):
         return literal_column(read_as(name, self.table.open.types[name], is_picture=is_picture))
 
     def stored(self, ids: Collection[str]) -> list[object]:
-        """Give ids as they are compared: as texts that are cast to the column's type."""
+        """Return ids for comparisons: as texts, which statements cast to the column's type."""
         return [*ids]
 
     def _may_be(self, ids: Collection[Any]) -> ColumnElement[bool]:
-        """Compare the column as it is stored, so that whole parts of a file are skipped."""
+        """Compare the stored column, so that DuckDB can skip whole parts of a file."""
         if any(NUL_SHOWN in each for each in ids):
-            return true()  # as a NUL is shown, and only reading shows which of both it was
+            return true()  # may be a NUL or its visible form; only the rows show which
         name = self.settings.columns.id
         kind = "varchar" if self.table.is_read_from_text(name) else self.table.open.types[name]
         return self.table.column(name).in_(_each_of(ids, kind))
 
     def _may_be_padded(self, ids: Collection[Any]) -> ColumnElement[bool]:
-        """Read only the part of the sort order that the ids span, and what begins with a blank."""
+        """Compare ids within their range of the sort order, and texts that begin with a blank."""
         name = self.settings.columns.id
         if not self.table.is_read_from_text(name) or any(NUL_SHOWN in each for each in ids):
             return self._may_be(ids)
@@ -367,7 +368,7 @@ def _each_of(ids: Collection[Any], kind: str) -> Select[Any]:
 
 
 class EngineSource(TableSource):
-    """A source over any table that DuckDB reads; one derives, and says where its rows are."""
+    """Base class of sources over tables that DuckDB reads; subclasses define the table."""
 
     advice = OF_FILES
 
@@ -376,15 +377,15 @@ class EngineSource(TableSource):
     def open_table(
         self, window: Window | None = None, other: OpenTable | None = None
     ) -> AbstractContextManager[OpenTable]:
-        """Open the table, by the connection of another one if there is one.
+        """Open the table, with the connection of another table if one is passed.
 
-        Rows outside the window may be left out, but none without a time.
+        The table may lack rows outside the window, but not rows without a time.
         """
         raise NotImplementedError
 
     @contextmanager
     def opened(self, window: Window | None = None) -> Iterator[Reading]:
-        """Begin to read; rows outside a window may be left out, but none without a time."""
+        """Open a reading; it may lack rows outside the window, but not rows without a time."""
         with self.open_table(window) as table:
             yield Reading(Statements(table), DUCKDB)
 
@@ -393,7 +394,7 @@ class EngineSource(TableSource):
         return table_info(reading.connection.table, self.state)
 
     def query_of(self, table: TableInfo, times: Times, shown: Sequence[tuple[str, bool]]) -> Query:
-        """Make what builds the statements."""
+        """Return the builder of statements."""
         return DuckdbQuery(cast("DuckdbTable", table), self.settings, times, shown)
 
     def can_be_joined(self, other: EngineSource) -> bool:  # noqa: ARG002  some tables can by some
@@ -403,7 +404,7 @@ class EngineSource(TableSource):
     def truth_reading(
         self, reading: Reading, truths: TableTruths
     ) -> AbstractContextManager[Reading] | None:
-        """Open a truth that the same engine reads by the connection of a reading."""
+        """Open a truth with the connection of a reading; None if the engine cannot join the two."""
         source = truths.source
         if not isinstance(source, EngineSource) or not source.can_be_joined(self):
             return None
@@ -436,7 +437,7 @@ class DuckdbSource(EngineSource):
 
     @property
     def waited_for(self) -> str:
-        """The files, as the same path may lead elsewhere from another folder."""
+        """The absolute paths, since relative ones depend on the folder."""
         return self.whole_location
 
     def open_table(
@@ -444,17 +445,17 @@ class DuckdbSource(EngineSource):
         window: Window | None = None,  # noqa: ARG002
         other: OpenTable | None = None,
     ) -> AbstractContextManager[OpenTable]:
-        """Open the files; a query says itself which parts of them it reads."""
+        """Open the files; each query selects the parts that it reads."""
         return opened(self.files, other)
 
     def can_be_joined(self, other: EngineSource) -> bool:
-        """Whether queries of another table can name this one; one DuckDB file is open at once."""
+        """Whether queries of another table can name this one; only one DuckDB file can be open."""
         if self.files.kind != "duckdb":
             return True
         return isinstance(other, DuckdbSource) and other.files.found() == self.files.found()
 
     def state(self) -> Stamps:
-        """Return size and time of each file, and of the logs beside them."""
+        """Return the size and time of each file and of its log."""
         return self.files.stamps()
 
 

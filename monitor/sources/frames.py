@@ -1,4 +1,4 @@
-"""The frame that the counted buckets of a window make."""
+"""Builds the frame of a window from its counted buckets."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass
 class FrameBuilder:
-    """Builds frames of one window in one reading; what few windows need is asked once for all."""
+    """Builds frames of one window in one reading; rare queries run once for all frames."""
 
     reading: Reading
     window: Window
@@ -59,10 +59,10 @@ class FrameBuilder:
     _verdicts: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def frame(self, scan: Scan, counts: Sequence[BucketCount]) -> Frame:
-        """Build the frame of a scan. Raises `SourceRefused` if nothing that it counted is usable.
+        """Build the frame of a scan; raises `SourceRefused` if all counted rows are unusable.
 
-        A row without a usable time is in no window and in every one; the window gets its share of
-        them, by its share of all rows with a time.
+        A row without a usable time may belong to any window; each window gets a share of such rows
+        in proportion to its share of all rows with a time.
         """
         query, columns = scan.query, scan.query.settings.columns
         _check_counts(query.table.place, columns, counts, len(scan.strata))
@@ -97,7 +97,7 @@ class FrameBuilder:
         )
 
     def _timed_rows(self, query: Query, counts: Sequence[BucketCount]) -> int:
-        """Count all rows with a time, on which nothing depends unless some have none."""
+        """Count all rows with a time; needs a query only if some rows have no time."""
         if not rows_in(counts, *UNTIMED):
             return sum(one.rows for one in counts)
         if self._timed is None:
@@ -105,7 +105,7 @@ class FrameBuilder:
         return self._timed
 
     def _unknown_values(self, query: Query, counts: Sequence[BucketCount]) -> dict[str, int]:
-        """Read the predicted values that the config does not name."""
+        """Read predicted values that the config does not list."""
         if not rows_in(counts, PREDICTED_UNKNOWN):
             return {}
         requested = (query.settings.columns.predicted, frozenset(query.named))
@@ -115,7 +115,7 @@ class FrameBuilder:
         return self._unknown[requested]
 
     def _other_verdicts(self, query: Query) -> dict[str, int]:
-        """Read the verdicts that are not positive, of a judge that says yes by values."""
+        """Read the verdicts that are not positive, if the judge's rule lists values."""
         judge = query.judge
         if judge is None or judge.positive is None or query.judge_fault is not None:
             return {}
@@ -127,7 +127,7 @@ class FrameBuilder:
 
 
 def naive_time(location: object, columns: Columns, example: str) -> SourceRefused:
-    """State that times lack a zone and the config names none."""
+    """Return the error for times without a zone if the config has none."""
     message = (
         f"{location}: column {columns.time!r} (columns.time) holds times without a time zone, the "
         f"first is {example!r}; set source.time_zone (such as UTC or Europe/Prague), or write "
@@ -137,9 +137,9 @@ def naive_time(location: object, columns: Columns, example: str) -> SourceRefuse
 
 
 def datetime_of(location: object, columns: Columns, microseconds: int) -> datetime:
-    """Make a time of microseconds since 1970.
+    """Convert microseconds since 1970 to a time.
 
-    Raises `SourceRefused` if no calendar has it, as where seconds are in a column of milliseconds.
+    Raises `SourceRefused` if the year is not 1 to 9999, such as for a wrong unit of the column.
     """
     try:
         return _EPOCH + timedelta(microseconds=microseconds)
@@ -155,7 +155,7 @@ def datetime_of(location: object, columns: Columns, microseconds: int) -> dateti
 def _check_counts(
     location: object, columns: Columns, counts: Sequence[BucketCount], strata: int
 ) -> None:
-    """Refuse the data as a whole where nothing in it can be used."""
+    """Raise `SourceRefused` if times lack a zone, or if no time or no score can be read."""
     naive = _first_example(counts, NAIVE_TIME)
     if naive is not None:
         raise naive_time(location, columns, naive)
@@ -213,14 +213,14 @@ def _release_note(strata: Sequence[StratumFrame]) -> dict[str, int]:
 def _untimed(counts: Sequence[BucketCount], *, rows: int, timed_rows: int) -> dict[BadRow, int]:
     share = rows / timed_rows if timed_rows else 1.0
     untimed = {REASONS[bucket]: rows_in(counts, bucket) for bucket in sorted(UNTIMED)}
-    # Rounded up: where rows lack a time, no window may look clean.
+    # Rounded up, so that no window looks clean if rows lack a time.
     return {reason: math.ceil(n * share) for reason, n in untimed.items() if n * share > 0}
 
 
 def _stratum_frames(
     scan: Scan, current: Sequence[BucketCount]
 ) -> tuple[tuple[StratumFrame, ...], int]:
-    """Drop repeated ids: exactly where candidates are a whole stratum, else by their share."""
+    """Drop repeated ids, exactly if candidates are a whole stratum, else by their share."""
     seen: set[str] = set()
     parts, duplicates = [], 0
     settings = scan.query.settings
@@ -239,7 +239,7 @@ def _stratum_frames(
 
 
 def _release(own: Sequence[BucketCount], index: int, probability: float | str | None) -> Release:
-    """Count the items of a flagged stratum that were let through, and how many were to be."""
+    """Count the items of a flagged stratum that were let through, and the expected number."""
     if isinstance(probability, str):
         expected = sum(one.chance.total for one in own if one.chance is not None)
     else:
@@ -266,7 +266,7 @@ def _decisions(
     size: int,
     rows: int,
 ) -> Decisions | None:
-    """Count what the challenger decided: exactly, but where ids come twice among many items."""
+    """Count the challenger's decisions; scaled down if a large stratum has repeated ids."""
     present = [each for each in counted if each is not None]
     if not present:
         return None
@@ -279,7 +279,7 @@ def _decisions(
 
 
 def _unseen(candidates: Sequence[Candidate], seen: set[str]) -> list[Candidate]:
-    """Keep the first candidate of each id that was not seen yet, and note it as seen."""
+    """Return the first candidate of each id not in ``seen``, and add the id."""
     unseen = []
     for candidate in candidates:
         if candidate.id not in seen:
@@ -293,7 +293,7 @@ def _segment_sizes(
     counted: Sequence[tuple[Mapping[str, int], ...]],
     size: int,
 ) -> tuple[dict[str, int], ...]:
-    """Sizes of each segment column's values: exact where every item of the stratum is known."""
+    """Return the sizes of each segment column's values; exact if all items are candidates."""
     if whole is not None:
         columns = zip(*(candidate.segments for candidate in whole), strict=True)
         return tuple(dict(Counter(values)) for values in columns)

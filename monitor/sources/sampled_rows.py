@@ -1,4 +1,4 @@
-"""Sizes of strata where the log keeps a sample of the predictions (``source.kept_with``)."""
+"""Sizes of strata if the log keeps a sample of the predictions (``source.kept_with``)."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from monitor.domain.sampled_log import SAMPLED_NOTE, LogShares
 from monitor.domain.segments import scaled
 from monitor.sources.buckets import BucketCount
 
-_THINNED = 10  # times as many rows as are left: one row counts for far more than others
+_THINNED = 10  # times as many rows as remain after thinning: then single rows dominate
 
 
 def estimated(
     part: StratumFrame, own: Sequence[BucketCount], sampling: LogShares | str
 ) -> StratumFrame:
-    """Scale a stratum of counted rows up to the predictions that they stand for.
+    """Scale the size of a stratum of counted rows to the predictions that they represent.
 
-    Of rows with a probability each, the candidates are thinned to the least one. ``rows`` is how
-    many of them that leaves on average.
+    If rows have individual probabilities, candidates are thinned to the smallest one; ``rows`` is
+    the mean number of rows that remain.
     """
     largest = 0.0
     if isinstance(sampling, LogShares):
@@ -37,6 +37,6 @@ def estimated(
 
 
 def sampled_note(strata: Sequence[StratumFrame]) -> dict[str, int]:
-    """Count the rows that stand for more predictions than there are rows, for a note."""
+    """Return a note on the number of rows that represent more predictions."""
     rows = sum(part.sampled for part in strata)
     return {SAMPLED_NOTE: rows} if rows else {}

@@ -1,6 +1,6 @@
-"""The SQL that counts and draws for the monitors of one table, each row of which is read once.
+"""SQL that counts and draws for several monitors of one table, and reads each row once.
 
-To be counted, a row is there once for each monitor, whose position is ``k``.
+For counts, each row is repeated for every monitor; ``k`` is the monitor's position.
 """
 
 from __future__ import annotations
@@ -49,31 +49,31 @@ _OWN = (
     *(_SCORE, "predicted", "score_text", "judged", _DECISION, "challenger_score"),
     *("released", _GROUP, _CHANCE, "weight"),
 )
-"""Parts of a row that each monitor has of its own; all others are the same for all."""
+"""Parts of a row that differ between monitors; all others are common to them."""
 
-MOST_MONITORS = 100  # Of one reading: SQLite compares no more than 127 bounds
-MOST_VALUES = 10_000  # Of a statement, in which every database takes that many
+MOST_MONITORS = 100  # of one reading, since SQLite compares at most 127 bounds
+MOST_VALUES = 10_000  # of a statement; every database accepts this number
 
 MOST_CANDIDATES = 250_000
-"""Of one reading, about 100 bytes each: those of 30 monitors whose strata are known are fewer."""
+"""Most candidates of one reading, about 100 bytes each: more than 30 monitors usually need."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedQuery:
-    """Builds statements for one monitor or more, whose queries differ in what decides the class."""
+    """Builds statements for monitors whose queries differ only in how they decide the class."""
 
     scans: Sequence[Scan]
 
     @property
     def common(self) -> Query:
-        """What they have in common can be asked by the query of any of them."""
+        """Query for the common parts: any monitor's will do."""
         return self.scans[0].query
 
     def tally(self, window: Window) -> Select[Any]:
-        """Count each bucket and model version for each monitor, with the newest times of the first.
+        """Count rows by monitor, bucket and model version, with newest times for the first monitor.
 
-        Columns: monitor, bucket, version, rows, newest time, an unreadable score; then, where any
-        monitor has them, what challengers decided, least and sums of a row's probabilities.
+        Columns: monitor, bucket, version, rows, newest time, an unreadable score; then, if any
+        monitor has them, the challenger's decisions, and `buckets.Chances`.
         """
         rows = self._counted(window)
         time = rows.c.t if len(self.scans) == 1 else case((rows.c.k == code_of(0), rows.c.t))
@@ -110,11 +110,11 @@ class SharedQuery:
         bounds: Sequence[Mapping[int, str]],
         version: str | None,
     ) -> Select[Any]:
-        """Take the rows whose md5 is below the bound of their stratum for any of the monitors.
+        """Select the rows whose md5 is below the bound of their stratum for any monitor.
 
-        A row has md5 and id, its segments, then its bucket for each of them, its score for each,
-        and so what challengers decided, its group and the probability of release. Most rows are
-        above all bounds, which is seen before they are put into strata.
+        Columns: md5, id and segments; then, each once per monitor, bucket, score, the challenger's
+        decision, group and probability or amount. Most rows are above all bounds, and are excluded
+        before their strata are computed.
         """
         rows = self.rows(window)
         drawn = self.common.hashed(seed, rows.c.id)
@@ -137,7 +137,7 @@ class SharedQuery:
     def draw_by_amount(
         self, window: Window, seed: str, limits: Mapping[int, float], version: str | None
     ) -> Select[Any]:
-        """Take the rows of one monitor in proportion to their amounts; columns are as of `draw`."""
+        """Select rows of one monitor in proportion to their amounts; columns as in `draw`."""
         rows = self.rows(window)
         drawn, amount = self.common.hashed(seed, rows.c.id), self.own(rows, _CHANCE, 0)
         limit = self.placed(rows, 0, limit_leaf(limits))
@@ -151,7 +151,7 @@ class SharedQuery:
         ).where(is_drawn(drawn, amount, limit), *of_version(rows, version))
 
     def rows(self, window: Window) -> Subquery:
-        """Rows of a window with the columns of each monitor, under names with its position."""
+        """Select the rows of a window; names of each monitor's columns end with its position."""
         parts = {name: part for name, part in self.common.parts().items() if name not in _OWN}
         for index, scan in enumerate(self.scans):
             of_one = scan.query.parts()
@@ -174,11 +174,11 @@ class SharedQuery:
 
     @staticmethod
     def own(rows: Subquery, name: str, index: int) -> ColumnElement[Any]:
-        """Write what its own monitor has; null where it has none."""
+        """Return the column of a monitor; null if it has none."""
         return rows.c[f"{name}_{index}"] if f"{name}_{index}" in rows.c else null()
 
     def for_each(self, rows: Subquery) -> Subquery:
-        """Repeat each row once for every monitor, whose position it has as ``k``."""
+        """Repeat each row for every monitor, with its position as ``k``."""
         if len(self.scans) == 1:
             return select(*rows.c, code_of(0).label("k")).subquery()
         monitors = union_all(
@@ -187,7 +187,7 @@ class SharedQuery:
         return select(*rows.c, monitors.c.k).select_from(Crossed(rows, monitors)).subquery()
 
     def chosen(self, rows: Subquery, of_each: Sequence[ColumnElement[Any]]) -> ColumnElement[Any]:
-        """Choose what the monitor of a row has, of what each has."""
+        """Choose, among expressions by monitor, the one of a row's monitor."""
         return halved(rows.c.k, [code_of(index) for index in self.indexes[1:]], of_each)
 
     @property
@@ -196,7 +196,7 @@ class SharedQuery:
         return range(len(self.scans))
 
     def placed(self, rows: Subquery, index: int, leaf: Leaf) -> ColumnElement[Any]:
-        """Place a row into its stratum for one of the monitors."""
+        """Write the leaf of a row's bucket for one of the monitors."""
         names = {name: f"{name}_{index}" for name in _OWN}
         own = {name: rows.c.get(named) for name, named in names.items()}
         c = SimpleNamespace(id=rows.c.id, version=rows.c.version, **own)
@@ -205,7 +205,7 @@ class SharedQuery:
 
 
 class Crossed(Join):
-    """Every row of the left with every one of the right; SQLite reads the left one but once."""
+    """A cross join; SQLite reads the left side only once."""
 
     inherit_cache = False
 
@@ -215,15 +215,15 @@ class Crossed(Join):
 
 @compiles(Crossed)
 def _crossed(join: Crossed, compiler: Any, **options: Any) -> str:
-    options["from_linter"] = None  # which looks for products that nobody meant
+    options["from_linter"] = None  # it warns of cartesian products, but this one is intended
     left, right = (compiler.process(one, **options) for one in (join.left, join.right))
     return f"{left} CROSS JOIN {right}"
 
 
 def readings_of(scans: Iterable[Scan]) -> Iterator[list[Scan]]:
-    """Part the scans of a table into those that one reading serves.
+    """Group the scans of a table into readings.
 
-    Only monitors with the same segments are served together.
+    Only monitors with the same segments can share one.
     """
     by_segments: defaultdict[Sequence[str], list[Scan]] = defaultdict(list)
     for scan in scans:
@@ -239,7 +239,7 @@ def readings_of(scans: Iterable[Scan]) -> Iterator[list[Scan]]:
 
 
 def _fit(scans: Sequence[Scan]) -> bool:
-    """Whether these monitors and values fit into a statement, and the candidates into memory."""
+    """Whether the monitors and values fit in a statement, and the candidates in memory."""
     return (
         len(scans) <= MOST_MONITORS
         and sum(scan.values for scan in scans) <= MOST_VALUES

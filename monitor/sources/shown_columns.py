@@ -1,4 +1,4 @@
-"""What ``source.columns.show`` may say, and how values of columns become what people see."""
+"""Settings of ``source.columns.show``, and conversion of column values to shown content."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _DATA_URL = re.compile(r"data:[^,]{0,200};base64,", re.IGNORECASE)
 
 
 class ShownColumn(Settings):
-    """A column that is shown as another kind than text, or several columns as one table.
+    """A column to show as another kind than text, or several columns to show as one table.
 
     An ``image`` is bytes, a data URL, or the path of a file below ``folder``, which is relative
-    to the config. A table has a row for each of its columns, and ``name`` above it.
+    to the config. A ``table`` has a row for each of its columns. ``name`` is the heading.
     """
 
     column: str | None = None
@@ -62,12 +62,12 @@ class ShownColumn(Settings):
 
     @property
     def heading(self) -> str:
-        """What stands above it."""
+        """The heading above it: ``name``, or the columns."""
         return self.name or ", ".join(self.columns)
 
 
 def _is_section(value: object) -> str:
-    """Choose by what is there, so that a problem of a section is told as its own."""
+    """Choose by type, so that problems of a section are reported under it."""
     return "section" if isinstance(value, dict | ShownColumn) else "name"
 
 
@@ -78,12 +78,12 @@ Show = tuple[Entry, ...]
 
 
 def listed(show: Show) -> list[ShownColumn]:
-    """Write every entry in full."""
+    """Return all entries as `ShownColumn`."""
     return [ShownColumn(column=one) if isinstance(one, str) else one for one in show]
 
 
 class ShownRows:
-    """Makes what people see of the rows that a source reads."""
+    """Converts rows of a source to shown content."""
 
     def __init__(self, show: Show, base_folder: Path) -> None:
         self._entries = listed(show)
@@ -91,11 +91,11 @@ class ShownRows:
 
     @property
     def columns(self) -> list[tuple[str, bool]]:
-        """The columns to read, in order, and whether each holds pictures."""
+        """The columns to read, in order, and whether each has pictures."""
         return [(name, one.kind == "image") for one in self._entries for name in one.columns]
 
     def check(self) -> None:
-        """Refuse a folder of pictures that is not there."""
+        """Raise `SourceRefused` if a folder of pictures does not exist."""
         for one in self._entries:
             folder = None if one.folder is None else self._base_folder / one.folder
             if folder is not None and not folder.is_dir():
@@ -106,7 +106,7 @@ class ShownRows:
                 raise SourceRefused(message)
 
     def of(self, values: Sequence[Any]) -> Shown:
-        """Build the shown content from the values of a row, which are as `columns` has them."""
+        """Return the shown content from the values of a row, in the order of `columns`."""
         coming = iter(values)
         return {one.heading: self._value(one, coming) for one in self._entries}
 
@@ -127,7 +127,7 @@ class ShownRows:
 
 
 def read_as(column: str, kind: str, *, is_picture: bool) -> str:
-    """Write in SQL what is read of a column: text, or bytes, of which one too many is enough."""
+    """Return SQL that reads a column as text, or as bytes, up to one more than the limit."""
     if is_picture and _WITH_BYTES.match(kind):  # as datasets of Hugging Face have pictures
         return f"{quoted(column)}.bytes[1:{MOST_BYTES + 1}]"
     if is_picture and kind == "BLOB":
@@ -140,7 +140,7 @@ def _text(value: str | None) -> str:
 
 
 def _picture(value: bytes | str | None, folder: Path | None) -> Value:
-    """Make a picture of bytes, a data URL or a path; of nothing an empty text."""
+    """Return a picture from bytes, a data URL or a path; an empty text if there is no value."""
     if not value:
         return ""
     if isinstance(value, bytes):
@@ -171,16 +171,16 @@ def _of_data_url(url: str) -> Value:
 
 
 def _read_below(folder: Path, path: str) -> bytes:
-    """Read a file below a folder, no more than shows that it is too large.
+    """Read a file below a folder, up to one byte more than the limit.
 
-    Neither ``..`` nor a link leads out of the folder.
+    Raises `ValueError` if ``..`` or a link leads out of the folder, or if it is not a file.
     """
     root = os.path.realpath(folder, strict=True)
     file = os.path.realpath(os.path.join(root, path), strict=True)  # noqa: PTH118  as above
     if os.path.commonpath([root, file]) != root:
         message = "its path leads out of the folder of pictures"
         raise ValueError(message)
-    # Non-blocking, since a pipe would have its reader wait.
+    # Non-blocking, since opening a pipe would wait for a writer.
     opened = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     with open(opened, "rb") as stream:  # noqa: PTH123  what was opened already
         if not stat.S_ISREG(os.fstat(opened).st_mode):

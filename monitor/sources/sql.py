@@ -1,4 +1,4 @@
-"""Predictions in a table of a database: counted and drawn where they are, in one transaction."""
+"""Predictions in a table of a database, counted and drawn by the database in one transaction."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SLOW = (
     "It is tried again; an index on the time column helps, or on the id column of a truth, and "
     "source.timeout may be raised if reading takes longer"
 )
-"""What somebody can do where a database takes too long."""
+"""Advice if a database takes too long."""
 
 _TO_CONNECT = 10  # seconds
 _LONGEST = 300  # characters of an error, which may quote a value
@@ -64,7 +64,7 @@ _CLOSED = (
 
 
 class SqlDatabase:
-    """A database that is only read; ``setting`` is what the config names the table by."""
+    """A database to read from; ``setting`` is the setting that names the table."""
 
     def __init__(self, settings: SqlSettings, folder: Path, setting: str) -> None:
         self._settings = settings
@@ -81,10 +81,10 @@ class SqlDatabase:
 
     @contextmanager
     def reading(self) -> Iterator[Reading]:
-        """Open a transaction that sees one state and writes nothing; errors in it become ours.
+        """Open a read-only transaction with one state of the data, and convert its errors.
 
-        Raises `SourceUnavailable` if the database does not answer, or not in time; `SourceRefused`
-        if it does not let this user read, or what is read is not there.
+        Raises `SourceUnavailable` if the database does not answer in time; `SourceRefused` if the
+        user may not read, or if the table or a column does not exist.
         """
         try:
             with self._unchanged(), self.engine.connect() as connection:
@@ -100,14 +100,14 @@ class SqlDatabase:
 
     @property
     def engine(self) -> Engine:
-        """What connects; made when it is first needed, as its driver may not be installed."""
+        """The engine, created on first use, since its driver may not be installed."""
         if self._engine is None:
             self._engine = self._made()
         return self._engine
 
     @property
     def address(self) -> str:
-        """The whole address but for the password; its options may hold one too."""
+        """The whole address without the password; its options may contain one too."""
         return self._url.render_as_string(hide_password=True)
 
     @property
@@ -144,7 +144,7 @@ class SqlDatabase:
         return self._folder / (self._url.database or "")
 
     def _unchanged(self) -> AbstractContextManager[None]:
-        """Refuse what was read from a file without a lock if it changed meanwhile."""
+        """Raise an error if a file that is read without a lock changes meanwhile."""
         is_sqlite = self.engine.dialect.name == "sqlite"
         return unchanged(self._file) if is_sqlite and is_closed_log(self._file) else nullcontext()
 
@@ -162,12 +162,12 @@ class SqlDatabase:
 
         @event.listens_for(engine, "do_connect")
         def _without_lock(_: object, __: object, arguments: list[str], ___: object) -> None:
-            if is_closed_log(path):  # looked up each time, as a writer may come
+            if is_closed_log(path):  # checked each time, as a writer may start
                 arguments[0] = f"{arguments[0]}&immutable=1"
 
         @event.listens_for(engine, "connect")
         def _functions(connection: Any, _: object) -> None:
-            connection.isolation_level = None  # transactions begin where `Dialect.begin` says so
+            connection.isolation_level = None  # `Dialect.begin` begins the transactions
             for name, function in {
                 "monitor_md5": _md5,
                 "monitor_time": lambda value: instant_of(value, zone, unit),
@@ -190,7 +190,7 @@ class SqlDatabase:
     def _is_utf8(self, connection: Connection) -> bool:
         if self._utf8 is None:
             encoding = connection.exec_driver_sql("show server_encoding").scalar()
-            connection.rollback()  # what begins a transaction must be its first statement
+            connection.rollback()  # `Dialect.begin` must be first in its transaction
             self._utf8 = encoding == "UTF8"
         return self._utf8
 
@@ -215,7 +215,7 @@ class SqlDatabase:
         return SourceRefused(f"{self} cannot be read: {answer}")
 
     def _error_text(self, error: BaseException | None) -> str:
-        """Give the first line of an error, without what the address holds."""
+        """Return the first line of an error, without secrets of the address."""
         text = error.args[1] if error is not None and _is_numbered(error) else str(error)
         line = (str(text).strip().splitlines() or [type(error).__name__])[0]
         return masked(line, secrets_of({"url": self._settings.url}))[:_LONGEST]
@@ -234,18 +234,18 @@ def _md5(text: str | None) -> str | None:
 
 
 def _escaped(path: str) -> str:
-    """Write a path as the address of a file, in which some characters mean something."""
+    """Escape the special characters of a path for a file URI."""
     return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 
 
 def _stop_of(connection: Connection) -> Callable[[], object]:
-    """Find what ends a running statement from another thread; others end by their own limit."""
+    """Return the driver's function to stop a statement from another thread, or a no-op."""
     raw: Any = connection.connection.dbapi_connection
     return getattr(raw, "interrupt", None) or getattr(raw, "cancel", None) or (lambda: None)
 
 
 def _is_numbered(error: BaseException) -> bool:
-    """Whether an error is a pair of number and text, as drivers of MySQL have it."""
+    """Whether an error is a pair of number and text, as in drivers of MySQL."""
     return len(error.args) > 1 and isinstance(error.args[0], int)
 
 
@@ -279,7 +279,7 @@ class SqlSource(TableSource):
         self.whole_location = f"{self.place} {self.database.address}"
 
     def opened(self, window: Window | None = None) -> AbstractContextManager[Reading]:  # noqa: ARG002
-        """Open a transaction that sees one state and writes nothing."""
+        """Open a read-only transaction with one state of the data."""
         return self.database.reading()
 
     def describe_table(self, reading: Reading) -> TableInfo:
@@ -289,7 +289,7 @@ class SqlSource(TableSource):
     def truth_reading(
         self, reading: Reading, truths: TableTruths
     ) -> AbstractContextManager[Reading] | None:
-        """Read a truth in the same database by the same transaction."""
+        """Read a truth in the same transaction; None if it is in another database."""
         source = truths.source
         is_here = isinstance(source, SqlSource) and source.database.address == self.database.address
         return nullcontext(reading) if is_here else None

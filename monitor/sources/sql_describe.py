@@ -1,4 +1,4 @@
-"""A table of a database as `pr-monitor init` looks at it, before there is a config."""
+"""Description of a database table for `pr-monitor init`, before there is a config."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _FIRST_ROWS = 10_000
 
 
 class DescribedTable:
-    """A table whose columns and values somebody chooses from.
+    """A table described by its columns and values.
 
-    address: As the config will have it: variables of the environment as ``${NAME}``.
+    address: The address as in the config, with environment variables as ``${NAME}``.
 
-    Raises `InputRefused` if the address holds a password, or a variable that is not set.
+    Raises `InputRefused` if the address has a password, or a variable that is not set.
     """
 
     def __init__(self, address: str, table: str, folder: Path) -> None:
@@ -43,12 +43,12 @@ class DescribedTable:
         self._source = SqlSource(settings, folder)
 
     def columns(self) -> dict[str, str]:
-        """Return the type of each column, named as in files."""
+        """Return the type of each column, with the names of types in files."""
         with self._opened() as (reading, table):
             return {name: _named(kind, reading.dialect) for name, kind in table.types.items()}
 
     def class_values(self, column: str) -> tuple[str, ...]:
-        """List the values of a column; none if there are more than a class has."""
+        """Return the values of a column; empty if there are too many for classes."""
         with self._opened() as (reading, table):
             value = written(reading.dialect.text, table.column(column)).label("value")
             rows = select(value).where(table.column(column).is_not(None)).subquery()
@@ -61,7 +61,7 @@ class DescribedTable:
     ) -> dict[str, list[Any]]:
         """Return the first values of some columns.
 
-        filled: A column that is not empty in the rows that count.
+        filled: Skip rows in which this column is empty.
         """
         with self._opened() as (reading, table):
             query = select(literal(1), *map(table.column, types)).limit(at_most)
@@ -98,7 +98,7 @@ def _value(match: re.Match[str]) -> str:
 
 
 def _named(kind: TypeEngine[Any], dialect: Dialect) -> str:
-    """Name a type as files name it, by which columns are recognized."""
+    """Return the name of a type in files, which is used to recognize columns."""
     if isinstance(kind, types.DateTime):
         is_aware = getattr(kind, "timezone", False) or type(kind).__name__ in (
             dialect.aware | dialect.naive_utc

@@ -1,6 +1,6 @@
-"""Drawing from a table: counts of a window, a bound on md5 for each stratum, then the few rows.
+"""Draw from a table: count a window, bound the md5 in each stratum, then read the few rows below.
 
-So a database sorts nothing. Where a bound held too few rows, it is raised for that stratum.
+So a database sorts nothing. If too few rows are below a bound, it is raised for that stratum.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     """The groups of each monitor, by its position."""
 
 _DIGITS = 12
-_RAISED = 8  # times, where a bound held too few
-_AT_ONCE = 10_000  # rows that are held besides those that are kept
+_RAISED = 8  # factor for a bound with too few rows
+_AT_ONCE = 10_000  # rows in memory besides the selected ones
 _STREAMED = {"stream_results": True, "yield_per": _AT_ONCE}
-"""How rows come where they may be many, as of an id that fills a stratum: PostgreSQL then takes
-one process for them and not several."""
+"""Options if there may be many rows, such as one id that fills a stratum; PostgreSQL then uses one
+process instead of several."""
 _EVERY = 1e300  # a limit above the rank of every row
 ATTEMPTS = 3  # at a table whose rows change while they are read
 
 
 def groups_of(reading: Reading, scans: Sequence[Scan], window: Window, seed: str) -> Groups:
-    """Count the buckets of a window and take the first candidates of each stratum by md5.
+    """Count the buckets of a window, and draw the first candidates of each stratum by md5.
 
-    Raises `SourceUnavailable` if rows keep changing and the database cannot show one state of them,
-    as of a view that uses ``random()``.
+    Raises `SourceUnavailable` if rows keep changing and the database has no consistent state, such
+    as for a view that uses ``random()``.
     """
     shared = SharedQuery(scans)
     table = shared.common.table
@@ -61,10 +61,10 @@ def groups_of(reading: Reading, scans: Sequence[Scan], window: Window, seed: str
 
 
 def _has_all(drawn: Sequence[buckets.BucketCount], at_most: int) -> bool:
-    """Whether as many rows were drawn of each stratum as were counted, or are wanted."""
+    """Whether each stratum has as many candidates as requested, or as were counted."""
     per_stratum = max(1, at_most)
     return all(
-        # Of items with a probability each, some are left out.
+        # Items with individual probabilities are thinned.
         group.chance is not None or len(group.candidates) == min(per_stratum, group.rows)
         for group in _current(drawn)
     )
@@ -73,7 +73,7 @@ def _has_all(drawn: Sequence[buckets.BucketCount], at_most: int) -> bool:
 def tallied(reading: Reading, shared: SharedQuery, window: Window) -> Groups:
     """Count the buckets of a window for each monitor.
 
-    Each group has the newest time of its model version: nothing else is asked of the times.
+    Each group has the newest time of its model version.
     """
     counted: Groups = [[] for _ in shared.scans]
     newest: dict[str | None, int] = {}
@@ -83,7 +83,7 @@ def tallied(reading: Reading, shared: SharedQuery, window: Window) -> Groups:
     ):
         _, query, strata, _ = shared.scans[k]
         challenged = None if query.challenger is None else Decisions(*more[:4])
-        # A passed item was let through for certain, whatever its row says.
+        # A passed item was certainly let through, regardless of its row.
         has_own = query.has_log_chances or query.has_amounts
         is_certain = bucket >= 0 and not strata[bucket].flagged and not has_own
         has_chance = query.has_chances and not is_certain and more[-1] is not None
@@ -107,7 +107,7 @@ def tallied(reading: Reading, shared: SharedQuery, window: Window) -> Groups:
 def drawn_from(
     reading: Reading, shared: SharedQuery, window: Window, seed: str, counted: Groups
 ) -> Groups:
-    """Give the groups of each monitor their candidates and segments."""
+    """Return the groups of each monitor with candidates and segments."""
     draws = [
         (AmountDraw if scan.query.has_amounts else Draw)(groups, scan.at_most)
         for groups, scan in zip(counted, shared.scans, strict=True)
@@ -131,7 +131,7 @@ def drawn_from(
             _deal(rows, len(shared.common.segments), [*part.values()])
             for index, draw in part.items():
                 draw.settle(seed, shared.scans[index].query)
-        # Of a stratum of which there were too few, many may come.
+        # A raised bound may yield many rows.
         options = _STREAMED
         parts = [{index: draw} for index, draw in wanting.items() if draw.bounds]
     values = _values_of(reading, shared, window, version) if wanting else {}
@@ -139,7 +139,7 @@ def drawn_from(
 
 
 def _deal(rows: Iterable[Sequence[Any]], segments: int, draws: Sequence[Draw]) -> None:
-    """Give each row (`SharedQuery.draw`) to the monitors whose bounds lie above its md5."""
+    """Add each row (`SharedQuery.draw`) to the monitors whose bounds are above its md5."""
     for row in rows:
         md5, item_id, *values = row
         for index, draw in enumerate(draws, segments):
@@ -171,12 +171,12 @@ def _values_of(
 
 
 class Draw:
-    """The first rows by md5 of each stratum of a window that was counted, as they are found.
+    """Collects the first rows by md5 of each stratum of a counted window.
 
     counted: The groups of the window.
-    at_most: Rows that are wanted of each stratum.
+    at_most: Rows to draw from each stratum.
 
-    bounds: The md5 below which rows are looked for, of each stratum of which there are too few yet.
+    bounds: The upper bound of the md5, for each stratum that still has too few rows.
     version: The model version whose rows are drawn.
     """
 
@@ -198,10 +198,10 @@ class Draw:
         return md5 < self.bounds.get(bucket, "")
 
     def add(self, row: tuple[Any, ...]) -> None:
-        """Take a row below the bound of its stratum.
+        """Add a row below the bound of its stratum.
 
-        It is bucket, md5, id, score, segments, what the challenger decided, the group and the
-        probability of release. If rows have individual probabilities, thin them to the smallest
+        A row has bucket, md5, id, score, segments, the challenger's decision, group, and
+        probability or amount. If rows have individual probabilities, thin them to the smallest
         one, using the last digits of the md5 as the random number.
         """
         least = self._least.get(row[0])
@@ -241,7 +241,7 @@ class Draw:
 
 
 class AmountDraw(Draw):
-    """The first items of each stratum in the order of a draw in proportion to their amounts."""
+    """Collects the first items of each stratum in a draw in proportion to amounts."""
 
     def __init__(self, counted: Sequence[buckets.BucketCount], at_most: int) -> None:
         super().__init__(counted, at_most)
@@ -256,7 +256,7 @@ class AmountDraw(Draw):
         return _EVERY if limit * self._chances[bucket].least >= 1 else limit
 
     def statement(self, of_part: SharedQuery, window: Window, seed: str) -> Select[Any]:
-        """Write what finds the rows below the bounds."""
+        """Return the statement that selects the rows below the bounds."""
         open_limits = {bucket: self.limits[bucket] for bucket in self.bounds}
         return of_part.draw_by_amount(window, seed, open_limits, self.version)
 
@@ -265,7 +265,7 @@ class AmountDraw(Draw):
         return bucket in self.bounds and rank_of(md5, amount) < self.limits[bucket]
 
     def add(self, row: tuple[Any, ...]) -> None:
-        """Take a row below the bound of its stratum."""
+        """Add a row below the bound of its stratum."""
         self._rows[row[0]].append(row)
 
     def settle(self, seed: str, query: Query) -> None:
@@ -287,12 +287,12 @@ def _by_rank(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _current(groups: Iterable[buckets.BucketCount]) -> list[buckets.BucketCount]:
-    """Keep the groups that candidates are drawn from: strata, of the newest model version."""
+    """Return the groups to draw from: strata with the newest model version."""
     return [group for group in buckets.of_newest_version(groups) if group.bucket >= 0]
 
 
 def _least_chances(counted: Sequence[buckets.BucketCount]) -> dict[int, float]:
-    """Find the least probability of each stratum, of items let through and stopped."""
+    """Return the smallest probability in each stratum, over released and withheld items."""
     least: dict[int, float] = {}
     for group in buckets.of_newest_version(counted):
         if group.chance is not None:
@@ -302,12 +302,12 @@ def _least_chances(counted: Sequence[buckets.BucketCount]) -> dict[int, float]:
 
 
 def _uniform(md5: str) -> float:
-    """Make a number in [0, 1) of the digits that do not decide the order of the draw."""
+    """Return a number in [0, 1) from digits of an md5 that do not affect the order of the draw."""
     return float(int(md5[-_DIGITS:], 16) / 16**_DIGITS)
 
 
 def first_bound(expected: int, rows: int) -> str:
-    """Give the md5 below which enough of the rows lie, but for one case in 10^14."""
+    """Return the md5 below which enough rows lie, except in one case in 10^14."""
     return _hex((expected + 8 * sqrt(expected) + 20) / rows)
 
 
@@ -327,13 +327,13 @@ def _untimed(reading: Reading, query: Query) -> list[buckets.BucketCount]:
 
 
 def _in_order(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Sort by md5 and id; of rows with one id the scored one first, with the lowest score."""
+    """Return a sort key: md5 and id; rows with equal ids by score, those without one last."""
     _, drawn, item_id, score, *carried = row
     return (drawn, item_id, score is None, score or 0.0, [(each is None, each) for each in carried])
 
 
 def _check_md5(rows: Iterable[tuple[Any, ...]], seed: str, query: Query) -> None:
-    """Refuse a database whose md5 is another one, since no other would draw the same sample."""
+    """Raise `SourceRefused` if the database's md5 differs: the draw could not be reproduced."""
     for _, drawn, item_id, *_ in rows:
         ours = hashlib.md5(f"{seed}|{item_id}".encode(), usedforsecurity=False).hexdigest()
         if drawn != ours:

@@ -1,4 +1,4 @@
-"""The SQL that reads one table: names as they were found, values bound, nothing written."""
+"""Read-only SQL for one table, with reflected names and bound values."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Query(RowQuery):
         return self._from(func.count()).where(self._in(window))
 
     def excluded(self, window: Window, name: str) -> Select[Any]:
-        """Count the rows of a window that ``where`` leaves out though they may mean the same."""
+        """Count the rows of a window excluded by ``where`` although their values are similar."""
         text, counted = self._text(name), self._spelled(self.settings.where[name])
         folded = sorted({one for each in counted for one in synonyms(each)})
         is_near = func.lower(func.trim(text)).in_(folded) & text.not_in(counted)
@@ -65,7 +65,7 @@ class Query(RowQuery):
         return self._from(func.count()).where(self._t.is_not(None))
 
     def untimed(self) -> Select[Any] | None:
-        """Count the rows without a usable time by what is wrong with it; None if all have one."""
+        """Count the rows without a usable time by reason; None if the column cannot lack times."""
         name = self.settings.columns.time
         if not self.reads_times:
             missing = self._from(code_of(buckets.TIME_MISSING), func.count(), null())
@@ -75,7 +75,7 @@ class Query(RowQuery):
         return select(rows.c.bucket, func.count(), func.min(rows.c.text)).group_by(rows.c.bucket)
 
     def _untimed_code(self) -> ColumnElement[Any]:
-        """Write why a row has no usable time."""
+        """Write the code of the reason why a row has no usable time."""
         if not self.reads_times:
             return code_of(buckets.TIME_MISSING)
         raw = self._text(self.settings.columns.time)
@@ -86,7 +86,7 @@ class Query(RowQuery):
         )
 
     def naive(self) -> Select[Any]:
-        """Find a time that names no zone, where the config does not name one either."""
+        """Select a time without a zone, for a config without one."""
         name = self.settings.columns.time
         naive = self._from(self._text(name)).limit(1)
         if not self.reads_times:
@@ -114,31 +114,31 @@ class Query(RowQuery):
         return counted.order_by(count.desc(), of_them.c.value).limit(at_most)
 
     def span(self) -> Select[Any]:
-        """Find the earliest and the latest time."""
+        """Select the earliest and the latest time."""
         read = self.times.read
         ends = self._from(read(func.min(self._t)), self.newest(self._t))
         return ends.where(self.times.of_calendar(self._t))
 
     def show(self, ids: Collection[Any], window: Window) -> Select[Any]:
-        """Fetch what people see of the rows that may have one of these ids.
+        """Select the shown columns of rows that may have one of these ids.
 
-        Ids are compared as the column does, for the sake of its index; what comes back besides,
-        as where it is blind to case, the caller leaves out.
+        Ids are compared by the column's collation, to use its index. The caller drops additional
+        rows, such as from a collation that ignores case.
         """
         shown = [self._seen(name, is_picture=is_picture) for name, is_picture in self.shown]
         return self._from(self._id, *shown).where(self._in(window), self._may_be(ids))
 
     def first_times(self, ids: Collection[Any], window: Window) -> Select[Any]:
-        """Find the earliest time of the rows that may have one of these ids."""
+        """Select the earliest time of each id among rows that may have one of these ids."""
         rows = self._from(self._id.label("id"), self._t.label("t"))
         chosen = rows.where(self._in(window), self._may_be(ids)).subquery()
         return select(chosen.c.id, self.times.read(func.min(chosen.c.t))).group_by(chosen.c.id)
 
     def truths(self, value: str, ids: Collection[Any] | None, *, timed: bool) -> Select[Any]:
-        """Find the values of the rows that may have one of these ids, or all, with the newest time.
+        """Select the values of rows that may have one of these ids, or of all, with newest times.
 
-        Empty values are '' if ``timed``, and otherwise left out. The last column says how a text
-        names that time, by the words of `monitor.domain.truth`.
+        Empty values are '' if ``timed``, and otherwise left out. The last column is the style of a
+        time in text: a constant of `monitor.domain.truth`.
         """
         parts = {"id": self._id, "value": self._trimmed(value)}
         if timed:
@@ -169,7 +169,7 @@ class Query(RowQuery):
         return result.group_by(rows.c.value)
 
     def ids(self, at_most: int, which: IdOrder) -> Select[Any]:
-        """List the first ids, the last, or ids at random."""
+        """Select the first, the last or random ids."""
         rows = self._from(self._id.label("id")).subquery()
         some = select(rows.c.id).where(func.coalesce(rows.c.id, "") != "").distinct()
         if which == "random":
@@ -183,7 +183,7 @@ class Query(RowQuery):
         return some.order_by(orders[which]).limit(at_most)
 
     def stored(self, ids: Collection[str]) -> list[object]:
-        """Give ids as the column holds them, without those that it cannot hold."""
+        """Return ids as values of the column's type, without ids that it cannot contain."""
         kind = self.table.types[self.settings.columns.id]
         return [*_as_stored(ids, kind if self.table.dialect.has_types else None)]
 
@@ -196,11 +196,11 @@ class Query(RowQuery):
         return or_(is_one, self._id.in_(strange)) if strange else is_one
 
     def _may_be_padded(self, ids: Collection[Any]) -> ColumnElement[bool]:
-        """Compare ids with a column that may have blanks around them, where the engine can."""
+        """Compare ids with a column that may have blanks around them, if the engine can."""
         return self._may_be(ids)
 
     def _is_strange(self, stored: object) -> bool:
-        """Whether an id is compared as it is read: the column may have no such character."""
+        """Whether an id has characters that the column may lack, so that its text is compared."""
         if not isinstance(stored, str):
             return False
         return NUL_SHOWN in stored or not (self.table.dialect.has_one_charset or stored.isascii())
@@ -226,7 +226,7 @@ class Query(RowQuery):
 
 
 class Scan(NamedTuple):
-    """What one source asks of a window: the first ``at_most`` items of each stratum."""
+    """A scan of a window for one source: the first ``at_most`` items of each stratum."""
 
     source: Any
     query: Query
@@ -235,7 +235,7 @@ class Scan(NamedTuple):
 
     @property
     def candidates(self) -> int:
-        """How many items it asks for."""
+        """Most items that it returns."""
         return self.at_most * len(self.strata)
 
     @property
@@ -245,9 +245,9 @@ class Scan(NamedTuple):
 
 
 def _as_stored(ids: Collection[str], kind: TypeEngine[Any] | None) -> Iterator[object]:
-    """Give ids as a column of a type holds them, without those that it cannot hold.
+    """Yield ids as values of a column type, without ids that it cannot contain.
 
-    Without a ``kind`` the column has no type, and each id is given in every form that it may have.
+    If ``kind`` is None, the column has no type, and each id is yielded in all possible forms.
     """
     for each in sorted(ids):
         if kind is None:

@@ -1,4 +1,4 @@
-"""The SQL of a row: what its columns say in our words, and the stratum that it is in."""
+"""SQL of a row: its columns under the program's names, and its stratum."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _NONE = ""  # below every md5
 
 @dataclass(frozen=True, slots=True)
 class _Cuts:
-    """The strata of a class by score: ``codes[i]`` up to ``ends[i]``, the last one from there."""
+    """The strata of a class by score: ``codes[i]`` ends at ``ends[i]``, the last is open."""
 
     ends: list[float]
     codes: list[int]
@@ -59,7 +59,7 @@ class _Cuts:
 
     @staticmethod
     def of(strata: Sequence[Stratum], *, flagged: bool, verdict: Verdict | None = None) -> _Cuts:
-        """Cut one class of some strata, known by their positions, or one verdict on it."""
+        """Return the cuts of one class, or of one verdict on it; codes are positions of strata."""
         own = [
             (index, each)
             for index, each in enumerate(strata)
@@ -74,7 +74,7 @@ class _Cuts:
 
 
 def _index_of(scored: Sequence[tuple[int, Stratum]], low: float | None, high: float | None) -> int:
-    """Position of the stratum that holds the scores between two neighbouring ends."""
+    """Return the position of the stratum with the scores between two adjacent ends."""
     for index, each in scored:
         starts = each.low is None or (low is not None and each.low <= low)
         if starts and (each.high is None or (high is not None and high <= each.high)):
@@ -84,10 +84,10 @@ def _index_of(scored: Sequence[tuple[int, Stratum]], low: float | None, high: fl
 
 @dataclass(frozen=True, slots=True)
 class RowQuery:
-    """Writes the rows of one table in our words, and the stratum of each.
+    """Selects the rows of one table under the program's names, with the stratum of each.
 
-    ``shown`` lists the columns that people see, and whether each holds pictures. The fault of a
-    challenger is why its decisions are not read, the fault of a judge why no item has a verdict.
+    ``shown`` lists the columns for people, and whether each has pictures. ``challenger_fault`` says
+    why decisions are not read, ``judge_fault`` why no item has a verdict.
     """
 
     table: TableInfo
@@ -105,17 +105,17 @@ class RowQuery:
 
     @property
     def reads_times(self) -> bool:
-        """Whether times are read from text."""
+        """Whether times are parsed from text."""
         return self.table.is_read_from_text(self.settings.columns.time)
 
     @property
     def segments(self) -> list[str]:
-        """Names of the segment columns inside the statements."""
+        """Names of the segment columns in statements."""
         return [f"segment_{index}" for index in range(len(self.settings.columns.segments))]
 
     @property
     def has_chances(self) -> bool:
-        """Whether each item has its own probability of release or of being kept, or an amount."""
+        """Whether items have individual probabilities (of release, in the log) or amounts."""
         of_release = isinstance(self.settings.released_with, str)
         return of_release or self.has_log_chances or self.has_amounts
 
@@ -126,7 +126,7 @@ class RowQuery:
 
     @property
     def has_log_chances(self) -> bool:
-        """Whether the log keeps each row with its own probability."""
+        """Whether the log has a column of probabilities of being kept."""
         return isinstance(self.settings.kept_with, str)
 
     @property
@@ -149,12 +149,12 @@ class RowQuery:
         return self.rows_of(self.parts(), window)
 
     def rows_of(self, parts: Mapping[str, ColumnElement[Any]], window: Window) -> Subquery:
-        """Select some parts of the rows of a window, by our own names."""
+        """Select some parts of the rows of a window."""
         labeled = (part.label(name) for name, part in parts.items())
         return self._from(*labeled).where(self._in(window)).subquery()
 
     def parts(self) -> dict[str, ColumnElement[Any]]:
-        """Write a row in our words: id, t, score, predicted, version, segments."""
+        """Return the parts of a row by name: id, t, score, predicted, version, segments."""
         columns = self.settings.columns
         score, predicted, version = columns.score, columns.predicted, columns.model_version
         parts: dict[str, ColumnElement[Any]] = {
@@ -184,7 +184,7 @@ class RowQuery:
         return parts if self.challenger is None else parts | self._decision(self.challenger)
 
     def classed(self, window: Window, strata: Sequence[Stratum]) -> Subquery:
-        """Select the rows of a window, each with the stratum or the reason that it is placed by."""
+        """Select the rows of a window with their buckets (stratum, or reason for none)."""
         rows = self._rows(window)
         return select(*rows.c, self.placed(rows.c, strata, code_of).label("bucket")).subquery()
 
@@ -212,7 +212,7 @@ class RowQuery:
         return _bare(self._text(name))
 
     def _value_text(self, name: str) -> ColumnElement[Any]:
-        """Write a value as text, a whole number the same regardless of its type."""
+        """Write a value as text; whole numbers have equal texts regardless of type."""
         return self._text(name)
 
     def _version(self, name: str) -> ColumnElement[Any]:
@@ -223,9 +223,9 @@ class RowQuery:
         return _at_threshold(number, self.settings.threshold)
 
     def _release(self, name: str) -> dict[str, ColumnElement[Any]]:
-        """Write 1 for an item that was let through, 0 for another, and its probability of that.
+        """Write 1 if an item was let through, else 0, and the probability of letting it through.
 
-        Both are null where they cannot be read.
+        Both are null if they cannot be read.
         """
         text, chance = func.lower(self._trimmed(name)), self.settings.released_with
         yes, no = (text.in_(self._spelled(values)) for values in ((1, True), (0, False)))
@@ -236,14 +236,14 @@ class RowQuery:
         return parts
 
     def _chance(self, name: str, least: float = 0.0) -> ColumnElement[Any]:
-        """Write the probability that a column has; null if it is 0, under ``least`` or over 1."""
+        """Write a column of probabilities; null if 0, below ``least`` or above 1."""
         number = self._finite(name)
         above = number >= literal_column(f"{least:f}", Double()) if least else number > code_of(0)
         is_usable = above & (number <= code_of(1))
         return case((is_usable, number))
 
     def _decision(self, challenger: Challenger) -> dict[str, ColumnElement[Any]]:
-        """Write the challenger's decision on a row, null where it made none, and its score."""
+        """Write the challenger's decision on a row (null if it made none) and its score."""
         yes, no = code_of(1), code_of(0)
         if challenger.predicted is not None:
             text = self._class_text(challenger.predicted)
@@ -257,7 +257,7 @@ class RowQuery:
         return {"challenged": flags, "challenger_score": score}
 
     def _verdict(self, judge: Judge) -> ColumnElement[Any]:
-        """Write 1 for a yes of the judge and 0 for a no, null where there is no verdict."""
+        """Write 1 if the judge's verdict is yes, 0 if no, null if there is no verdict."""
         yes, no = code_of(1), code_of(0)
         if self.judge_fault is not None:
             return func.nullif(yes, yes)  # a plain null would be a text on PostgreSQL
@@ -273,14 +273,14 @@ class RowQuery:
         return case((text.in_(positives), yes), (is_no, no))
 
     def verdict_text(self, judge: Judge) -> ColumnElement[Any]:
-        """Write what a judge answered; null if that is a word for a missing value."""
+        """Write the text of a judge's verdict; null if it is empty or "nan"."""
         text = self._text(judge.column)
-        for blank in "\r\n\t":  # as an LLM ends its answer
+        for blank in "\r\n\t":  # such as at the end of an LLM's answer
             text = func.replace(text, blank, " ")
         return func.nullif(_bare(text), "nan")
 
     def _finite(self, name: str) -> ColumnElement[Any]:
-        """Write a column as a number; null unless it is a finite one."""
+        """Write a column as a number; null if it is not finite."""
         dialect = self.table.dialect
         number = written(dialect.double, self.table.column(name), Double())
         strange = [
@@ -291,7 +291,7 @@ class RowQuery:
         return case(*strange, else_=number) if strange else number
 
     def _spelled(self, values: Any) -> list[str]:
-        """Write all texts of values, truths as numbers too where the database has no others."""
+        """Return all texts of values; booleans also as numbers if the database has no booleans."""
         listed = list(values) if isinstance(values, tuple) else [values]
         if not self.table.dialect.has_booleans:
             listed += [int(one) for one in listed if isinstance(one, bool)]
@@ -299,7 +299,7 @@ class RowQuery:
 
     @property
     def named(self) -> tuple[str, ...]:
-        """Predicted values that the config names."""
+        """Predicted values listed in the config."""
         return (*self._positives, *self._negatives)
 
     @property
@@ -313,7 +313,7 @@ class RowQuery:
         return [text for text in texts if text not in self._positives]
 
     def placed(self, c: Any, strata: Sequence[Stratum], leaf: Leaf) -> ColumnElement[Any]:
-        """Place a row into its stratum, or name the reason why it is in none; by halving.
+        """Write the leaf of a row's bucket (stratum, or reason for none), by binary search.
 
         ``c`` has the `parts` of a row as attributes.
         """
@@ -326,7 +326,7 @@ class RowQuery:
     def _by_release(
         self, c: Any, strata: Sequence[Stratum], leaf: Leaf, released: ColumnElement[Any]
     ) -> ColumnElement[Any]:
-        """Count flagged items that were not let through apart, so that none of them is drawn."""
+        """Assign flagged items that were not let through to buckets that are never drawn from."""
         withheld = self._in_class(
             c, strata, lambda code: leaf(buckets.withheld(code)), flagged=True
         )
@@ -389,7 +389,7 @@ class RowQuery:
             for each in Verdict
         )
         judged = getattr(c, "judged", None)
-        if judged is None:  # a round whose judge the config has no longer
+        if judged is None:  # the config no longer has the round's judge
             return missing
         return case((judged == code_of(1), yes), (judged == code_of(0), no), else_=missing)
 
@@ -408,7 +408,7 @@ def _bare(text: ColumnElement[Any]) -> ColumnElement[Any]:
 
 
 def _at_threshold(number: ColumnElement[Any], threshold: float | None) -> ColumnElement[Any]:
-    """Write a score; one that equals the threshold in 32 bits is the threshold itself."""
+    """Write a score; if it equals the threshold in 32 bits, write the threshold."""
     below = rounded_below(threshold)
     if below is None:
         return number
@@ -421,7 +421,7 @@ def halved(
     ends: Sequence[ColumnElement[Any]],
     leaves: Sequence[ColumnElement[Any]],
 ) -> ColumnElement[Any]:
-    """Choose the leaf of the span that holds a value, between rising ends; by halving."""
+    """Write the leaf of the span of a value between ascending ends, by binary search."""
     if not ends:
         return leaves[0]
     middle = len(ends) // 2
@@ -431,34 +431,34 @@ def halved(
 
 
 def of_version(rows: Subquery, version: str | None) -> list[ColumnElement[bool]]:
-    """Write which rows are of a model version; all without one."""
+    """Return the condition for rows of a model version; empty if it is None."""
     return [] if version is None else [rows.c.version == version]
 
 
 def decisions_of(c: Any) -> list[ColumnElement[Any]]:
-    """Count the rows that a challenger flagged, those that it did not decide on, and its scores."""
+    """Write the fields of `Decisions`: counts flagged and undecided, lowest and highest score."""
     is_flagged, is_open = c.challenged == code_of(1), c.challenged.is_(None)
     counts = [func.count(case((each, code_of(1)))) for each in (is_flagged, is_open)]
     return [*counts, func.min(c.challenger_score), func.max(c.challenger_score)]
 
 
 def chances_of(chance: ColumnElement[Any]) -> list[ColumnElement[Any]]:
-    """Write the numbers of `buckets.Chances`, in their order."""
+    """Write the fields of `buckets.Chances`, in order."""
     one: ColumnElement[Any] = literal_column("1.0", Double())
     sums = (func.sum(each) for each in (chance, one.op("/")(chance), chance * chance))
     return [func.min(chance), *sums, func.max(chance)]
 
 
 def code_of(code: int) -> ColumnElement[Any]:
-    """Write a constant into the statement."""
+    """Write an integer literal into the statement."""
     return literal_column(str(int(code)), Integer())
 
 
 def bound_of(bound: str) -> ColumnElement[Any]:
-    """Write a bound into the statement: our hex digits, and one value less for each stratum."""
+    """Write a bound literally (safe, since it is hex), which saves a bound value per stratum."""
     return literal_column(f"'{bound}'", String())
 
 
 def bound_leaf(bounds: Mapping[int, str]) -> Leaf:
-    """Give the bound of each bucket; one that has none is below every md5."""
+    """Return a function that writes the bound of a bucket; by default below every md5."""
     return lambda code: bound_of(bounds.get(code, _NONE))

@@ -1,4 +1,4 @@
-"""A table of a database as it is found: its columns by their types, and what cannot serve."""
+"""A table of a database by reflection: types of its columns, and checks of their use."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _CASTED = "cast it where it is written, or in a view that you name as the table"
 
 @dataclass(frozen=True, slots=True)
 class TableInfo:
-    """A table or view: what is selected from, and the type of each column, by reflection.
+    """A table or view: its clause, and the type of each column, by reflection.
 
-    ``place`` names it in errors, which are of the type ``refused``. ``snapshot`` is the state of it
-    that is read, where older ones can be; ``omitted`` counts what is no prediction, by reason.
+    ``place`` names it in errors, which have the type ``refused``. ``snapshot`` identifies the state
+    that is read, if older ones can be read; ``omitted`` counts other content by reason.
     """
 
     place: str
@@ -52,25 +52,25 @@ class TableInfo:
 
     @property
     def type_names(self) -> Mapping[str, str]:
-        """Every column with its type, as people know it."""
+        """The type of each column, for people."""
         return {name: str(kind) for name, kind in self.types.items()}
 
     def is_read_from_text(self, name: str) -> bool:  # noqa: ARG002  others know it by column
-        """Whether the values of a column are texts, from which times and numbers are read."""
+        """Whether a column has texts, from which times and numbers are parsed."""
         return not self.dialect.has_types
 
     def column(self, name: str) -> ColumnElement[Any]:
-        """Return a column, by its name as it was found."""
+        """Return a column by its reflected name."""
         return self.clause.c[name]
 
     def need(self, name: str, setting: str) -> TypeEngine[Any]:
-        """Return the type of a column, or say that it is missing and which one comes closest."""
+        """Return the type of a column; raises ``refused`` if it is missing."""
         if name in self.types:
             return self.types[name]
         raise self.refused(no_column_text(self.place, self.types, name, setting))
 
     def check(self, settings: TableSettings, shown: list[str]) -> None:
-        """Refuse a missing column or one of a type that cannot serve."""
+        """Raise ``refused`` if a column is missing or has an unsuitable type."""
         columns = settings.columns
         lists = {
             "columns.show": shown,
@@ -92,7 +92,7 @@ class TableInfo:
                 self.check_number(name, setting)
 
     def check_id(self, name: str, setting: str) -> None:
-        """Refuse a column whose values have no one text form."""
+        """Raise ``refused`` if ids are not texts, whole numbers or UUIDs."""
         kind = self.need(name, setting)
         is_whole = isinstance(kind, types.Numeric) and kind.asdecimal and kind.scale == 0
         is_id = is_whole or isinstance(kind, types.String | types.Integer | types.Uuid)
@@ -101,14 +101,14 @@ class TableInfo:
             raise self.refuse_type(name, setting, expected)
 
     def check_number(self, name: str, setting: str) -> None:
-        """Refuse a column that holds no numbers."""
+        """Raise ``refused`` if a column has no numbers."""
         kind = self.need(name, setting)
         is_number = isinstance(kind, types.Numeric | types.Float | types.Integer)
         if self.dialect.has_types and not is_number:
             raise self.refuse_type(name, setting, f"numbers; {_CASTED}")
 
     def refuse_type(self, name: str, setting: str, expected: str) -> InputRefused:
-        """Build the error for a column of the wrong type."""
+        """Return the error for a column of the wrong type."""
         message = (
             f"{self.place}: column {name!r} ({setting}) is {self.shown_type(name)}; "
             f"wanted {expected}"
@@ -116,12 +116,12 @@ class TableInfo:
         return self.refused(message)
 
     def shown_type(self, name: str) -> str:
-        """Name the type of a column for people."""
+        """Return the type of a column for messages."""
         kind = self.types[name]
         return "of a type that is not known" if isinstance(kind, types.NullType) else str(kind)
 
     def times(self, settings: TableSettings, setting: str = "columns.time") -> Times | None:
-        """Choose how times are read; None if they lack a zone and the config names none."""
+        """Return how to read times; None if they lack a zone and the config has none."""
         name = settings.columns.time
         kind = self.need(name, setting)
         if not self.dialect.has_types:
@@ -141,7 +141,7 @@ class TableInfo:
 
 
 def find_table(reading: Reading, location: str, name: str) -> TableInfo:
-    """Find a table or view, ``name`` or ``schema.name``."""
+    """Find a table or view by ``name`` or ``schema.name``; raises `SourceRefused` if missing."""
     inspector = inspect(reading.connection)
     schema, _, last = name.rpartition(".")
     for table_schema, table in ((None, name), (schema, last)):
@@ -161,7 +161,7 @@ def find_table(reading: Reading, location: str, name: str) -> TableInfo:
 
 def _columns(inspector: Inspector, table: str, schema: str | None) -> list[Any]:
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Did not recognize type")  # of a column nobody may name
+        warnings.filterwarnings("ignore", "Did not recognize type")  # maybe of an unused column
         try:
             return inspector.get_columns(table, schema=schema)
         except NoSuchTableError:
@@ -169,12 +169,12 @@ def _columns(inspector: Inspector, table: str, schema: str | None) -> list[Any]:
 
 
 def _plain(kind: Any) -> TypeEngine[Any]:
-    """Give the type that a domain of PostgreSQL is made of."""
+    """Return the base type if a type is a domain of PostgreSQL."""
     return _plain(kind.data_type) if type(kind).__name__ == "DOMAIN" else kind
 
 
 def _is_transactional(inspector: Inspector, table: str, schema: str | None) -> bool:
-    """Whether a table of MySQL or MariaDB is of the engine whose transactions see one state."""
+    """Whether transactions see one state of a table; on MySQL and MariaDB, only with InnoDB."""
     if "mysql" not in inspector.dialect.__class__.__module__:
         return True
     try:

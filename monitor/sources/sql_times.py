@@ -1,6 +1,6 @@
-"""Times as a database holds them: what of a column is in a window, and which instant a value is.
+"""Times in database columns: conditions for a window, and conversion of values to instants.
 
-Bounds are brought into the form of the column, so that its index or partition serves.
+Bounds are converted to the type of the column, so that its index or partition can be used.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ONE_DIGIT = re.compile(r"(?<![\d.])\d(?!\d)")
 
 FIRST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 LAST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
-"""The microseconds since 1970 that a calendar has: years 1 to 9999."""
+"""Range of microseconds since 1970 in the years 1 to 9999."""
 
 
 def _as_it_is(value: ColumnElement[Any]) -> ColumnElement[Any]:
@@ -41,14 +41,13 @@ def _as_it_is(value: ColumnElement[Any]) -> ColumnElement[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """How the values of a time column are read.
+    """How to read the values of a time column.
 
-    ``bound`` writes an instant as the column would, so that comparing with it decides on which
-    side of it a value lies; ``read`` is what is selected of a value, and ``instant`` gives the
-    microseconds since 1970 of what comes back. Whole
-    numbers are compared with both bounds at once, which asks a function once for each row.
-    ``ends`` are the first and the last value that Python has, where a column may hold others,
-    such as an infinite time or a date of zeros.
+    ``bound`` converts an instant to a value of the column for comparisons. ``read`` writes the
+    expression to select, and ``instant`` converts its result to microseconds since 1970.
+    ``is_whole``: compare whole numbers with both bounds at once, which calls a function once per
+    row. ``ends`` are Python's first and last value, if the column may have values beyond them, such
+    as an infinite time or a date of zeros.
     """
 
     kind: TypeEngine[Any]
@@ -59,14 +58,14 @@ class Times:
     ends: tuple[datetime, datetime] | None = None
 
     def of_calendar(self, column: ColumnElement[Any]) -> ColumnElement[bool]:
-        """Write which values of a column are a time that comes back as one."""
+        """Write the condition that Python can represent a value."""
         if self.ends is None:
             return true()
         first, last = (literal(at, self.kind) for at in self.ends)
         return column.between(first, last)
 
     def within(self, column: ColumnElement[Any], window: Window) -> ColumnElement[bool]:
-        """Write which values of a column are in a window."""
+        """Write the condition that a value is in a window."""
         if self.is_whole:
             return column.between(self.bound(window.start), self.bound(window.end) - 1)
         start, end = (literal(self.bound(at), self.kind) for at in (window.start, window.end))
@@ -74,13 +73,13 @@ class Times:
 
 
 def aware_times() -> Times:
-    """Read a column of instants."""
+    """Return how to read a column of instants."""
     ends = (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
     return Times(DateTime(timezone=True), lambda at: at.astimezone(UTC), _since_1970, ends=ends)
 
 
 def local_times(zone: str) -> Times:
-    """Read a column of wall-clock times of one zone."""
+    """Return how to read a column of wall-clock times in one zone."""
     existing = ZoneInfo(zone)
     return Times(
         DateTime(),
@@ -91,7 +90,7 @@ def local_times(zone: str) -> Times:
 
 
 def numbered_times(unit: str) -> Times:
-    """Read a column that counts since 1970."""
+    """Return how to read a column of numbers since 1970."""
     size = _UNITS[unit]
 
     def bound(at: datetime) -> int:
@@ -101,15 +100,15 @@ def numbered_times(unit: str) -> Times:
 
 
 def read_times() -> Times:
-    """Read what `instant_of` made of each value."""
+    """Return how to read values converted by `instant_of`."""
     return Times(BigInteger(), _since_1970, int, is_whole=True)
 
 
 def first_local(at: datetime, zone: ZoneInfo) -> datetime:
-    """Find the first wall-clock time that is not before an instant.
+    """Return the first wall-clock time that is not before an instant.
 
-    A time that comes twice on the clock is the later of both, as in files; so the times of the
-    hour that the clock repeats all lie after every instant of its first pass.
+    A wall-clock time that occurs twice is the later of the two, as in files; so all times of a
+    repeated hour are after every instant of its first pass.
 
     >>> first_local(datetime(2026, 10, 25, 0, 30, tzinfo=UTC), ZoneInfo("Europe/Prague"))
     datetime.datetime(2026, 10, 25, 2, 0)
@@ -132,7 +131,7 @@ def _utc(local: datetime, zone: ZoneInfo) -> datetime:
 
 
 def _whole(value: date) -> datetime:
-    """Take a date for its midnight."""
+    """Convert a date to its midnight; return a datetime unchanged."""
     return value if isinstance(value, datetime) else datetime.combine(value, time())
 
 
@@ -141,9 +140,9 @@ def _since_1970(at: datetime) -> int:
 
 
 def instant_of(value: object, zone: str | None, unit: str | None) -> int | None:
-    """Read a time where columns have no types; None if it cannot be read, or lacks a zone.
+    """Parse a time of a column without a type; None if it cannot be read, or lacks a zone.
 
-    No calendar has an infinite one, nor one after the year 9999.
+    Infinite times and times after the year 9999 cannot be read.
 
     >>> instant_of("1970-01-01T01:00:00+01:00", None, None), instant_of(2, None, "seconds")
     (0, 2000000)
@@ -178,7 +177,7 @@ def _by_parts(value: str) -> datetime | None:
 
 
 def _usual(value: str) -> datetime | None:
-    """Read a time as most are written, several times faster than by its parts."""
+    """Parse a time in the most common format, several times faster than `_by_parts`."""
     if value[10:11] not in {"T", " "} or value[16:17] != ":" or "," in value:
         return None
     try:
@@ -188,6 +187,6 @@ def _usual(value: str) -> datetime | None:
 
 
 def is_naive(value: object) -> bool:
-    """Whether a text is a time that names no zone."""
+    """Whether a text is a time without a zone."""
     parts = _TIME.fullmatch(value.strip().upper()) if isinstance(value, str) else None
     return parts is not None and parts[1] is None

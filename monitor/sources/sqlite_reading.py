@@ -1,4 +1,4 @@
-"""Reading a SQLite file that this user may not write: its options, and when it needs no lock."""
+"""Read-only access to SQLite files: options of addresses, and reading without a lock."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WAL_VERSIONS, _AT = b"\x02\x02", 18  # of the header: the file is read and writ
 
 
 def sqlite_options(shown: str, query: Mapping[str, str | tuple[str, ...]]) -> dict[str, str]:
-    """Return the options of an address, with those by which a source is only read.
+    """Return the options of an address, with those for read-only access.
 
     >>> sqlite_options("sqlite:///p.db", {"immutable": "1"})
     {'immutable': '1', 'mode': 'ro', 'uri': 'true'}
@@ -34,10 +34,10 @@ def sqlite_options(shown: str, query: Mapping[str, str | tuple[str, ...]]) -> di
 
 
 def is_closed_log(path: Path) -> bool:
-    """Whether SQLite could read a file only after making its log, which this user may not.
+    """Whether SQLite would have to create the log of a file, which this user may not.
 
-    Such a file is in WAL mode, its log is empty or absent, and its folder may not be written.
-    Nothing is missing from the file then, so it is read without a lock (``immutable=1``).
+    Such a file is in WAL mode, its log is empty or absent, and its folder cannot be written. The
+    file is then complete, so it can be read without a lock (``immutable=1``).
     """
     try:
         with path.open("rb") as file:
@@ -52,7 +52,7 @@ def is_closed_log(path: Path) -> bool:
 
 @contextmanager
 def unchanged(path: Path) -> Iterator[None]:
-    """Refuse what was read without a lock from a file that changed meanwhile."""
+    """Raise `SourceUnavailable` if a file changes within this block."""
     before = _version(path)
     yield
     if _version(path) != before:
@@ -69,7 +69,7 @@ def _version(path: Path) -> tuple[int, int, int] | None:
 
 
 def way_out(path: Path, code: str) -> str:
-    """Return what to do about a file that SQLite could not open or has to write before it reads."""
+    """Return advice on a file that SQLite cannot open, or would have to write before reading."""
     if not code.startswith(_READ_ONLY):
         return "check source.url and its table"
     return (

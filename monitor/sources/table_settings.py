@@ -1,4 +1,4 @@
-"""What every source of rows with columns is told: which column holds what, and what is flagged."""
+"""Settings of all sources with tables: roles of columns, and which rows are flagged."""
 
 from __future__ import annotations
 
@@ -30,30 +30,30 @@ def _as_text(value: object) -> object:
 
 
 TextOptions = dict[str, Annotated[str, BeforeValidator(_as_text)]]
-"""Options of a library that reads texts: ``true`` and ``9000`` are taken as such."""
+"""Options of a library that expects texts; ``true`` and ``9000`` become texts."""
 
 
 class Columns(Settings):
-    """Which column holds what; ``show`` names what people see while labeling, in its order.
+    """The columns by role. ``show`` lists the columns that people see while labeling, in order.
 
     A name alone is a column shown as text; other kinds are in the next section.
 
-    ``segments`` names columns, such as a country or a client, for whose values precision and
-    recall are shown by themselves; the 20 largest values of a window are shown separately.
+    ``segments`` are columns, such as a country or a client, whose values get separate precision and
+    recall; the 20 largest values of a window are shown.
 
-    ``group`` names what items belong together by, such as a user, a session or a campaign: the
-    intervals of the process and alerts then allow for items of one group that are alike. An item
-    without a value is a group by itself. A draw has no limit on the labels of one group: in
-    simulation, labels under such a limit were worth less than plain ones. To label less, lower
-    ``sample.max_labels``; watch one large group in another monitor (``source.where``).
+    ``group`` is the column of groups of similar items, such as a user, a session or a campaign. The
+    intervals of the process and alerts then allow for similarity within a group. An item without a
+    value is a group by itself. A draw does not limit the labels of one group: in simulations,
+    labels under such a limit were worth less than plain ones. To label less, lower
+    ``sample.max_labels``; to watch one large group, add a monitor with ``source.where``.
 
-    ``released`` marks flagged items that were let through (1 or true, 0 or false), where the model
-    prevents the outcome of all others, as of a blocked payment; ``source.released_with`` says how
-    likely each was. Passed items need no mark.
+    ``released`` marks flagged items that were let through (1 or true, 0 or false), if the model
+    prevents the outcome of all others, such as of a blocked payment. ``source.released_with`` is
+    the probability of release. Passed items need no mark.
 
-    ``weight`` is an amount of each item, such as money or views. Then the monitor is by amount:
-    items are drawn in proportion to it, and every metric, size and limit is of amounts. A monitor
-    that counts items is another one, such as of a ``for_each`` block. Another column begins a new
+    ``weight`` is the amount of each item, such as money or views. Items are then drawn in
+    proportion to it, and all metrics, sizes and limits are by amount. To count items as well, add
+    another monitor, for example in a ``for_each`` block. A change of this column starts a new
     history.
     """
 
@@ -118,29 +118,29 @@ def _refuse_repeated(names: Sequence[str], setting: str, remedy: str) -> None:
 
 
 class TableSettings(SourceSettings):
-    """Columns and what their values mean, regardless of what holds the table.
+    """Columns and the meaning of their values, for any kind of table.
 
-    The predicted class comes from ``columns.predicted`` (flagged where it is ``positive``) or
-    from ``columns.score`` (flagged where it is at least ``threshold``), never from both. A
-    predicted value that is neither ``positive`` nor ``negative`` is a bad row; if more than
-    ``bad_rows_max`` are, the predictions are refused.
+    The predicted class comes either from ``columns.predicted`` (flagged if it is ``positive``) or
+    from ``columns.score`` (flagged if it is at least ``threshold``). A row whose predicted value is
+    neither ``positive`` nor ``negative`` is bad; if the share of bad rows exceeds
+    ``bad_rows_max``, the predictions are refused.
 
     ``challenger`` names columns of another classifier's decisions on the same predictions, to be
     compared in each round.
 
-    ``released_with`` is the probability with which a flagged item was let through at random, in
-    (0, 1], or the column that has it for each item. Only items that ``columns.released`` marks have
-    an outcome, so only these are labeled among the flagged.
+    ``released_with`` is the probability in (0, 1] with which a flagged item was let through at
+    random, or the column with it. Only items marked by ``columns.released`` have an outcome, so
+    only these are labeled among the flagged items.
 
-    ``kept_with`` is the probability with which the log keeps a prediction, from 0.000001 to 1,
-    where it is a sample: a number, one for each class (``{flagged: 1, passed: 0.1}``), or the
-    column that has it for each row. Sizes are then rows divided by it, and intervals and evidence
-    have the noise of that. Another value begins a new history.
+    ``kept_with`` is the probability with which a sampled log keeps a prediction, from 0.000001 to
+    1: a number, one for each class (``{flagged: 1, passed: 0.1}``), or the column with it. Sizes
+    are then rows divided by the probability, and intervals and evidence include the noise of this.
+    A change starts a new history.
 
-    ``timeout`` is how long one reading may take, which is then ended; the round waits, and other
-    monitors go on. ``grace`` is how long a round waits, from its first look, for predictions that
-    are missing or cannot be used as they are; after that it is abandoned, with a notice. It never
-    waits beyond the next slot. Without it: a quarter of the window, at least 6 hours.
+    ``timeout`` limits one reading: after it, the round waits and other monitors continue.
+    ``grace`` is how long a round waits, from its first attempt, for predictions that are missing or
+    unusable; after that it is abandoned, with a notice. A round never waits beyond the next slot.
+    By default, ``grace`` is a quarter of the window, and at least 6 hours.
     """
 
     columns: Columns
@@ -275,21 +275,21 @@ class TableSettings(SourceSettings):
 
     @property
     def has_truths(self) -> bool:
-        """Whether labels by column can be read where the predictions are."""
+        """Whether a column labeler can read labels from this source."""
         return True
 
     @property
     def challenged_by(self) -> Challenger | None:
-        """Another classifier whose decisions are in the same rows."""
+        """The challenger, whose decisions are in the same rows."""
         return self.challenger
 
     @property
     def shown_columns(self) -> tuple[str, ...]:
-        """Names under which columns are shown."""
+        """Headings of the shown columns."""
         return tuple(one.heading for one in listed(self.columns.show))
 
     def why_no_judge(self, judge: Judge) -> str | None:
-        """Describe why a judge's column cannot be one; None if it can."""
+        """Explain why a judge's column cannot be used; None if it can."""
         columns = self.columns
         if judge.column in columns.shown:
             return (
@@ -305,7 +305,7 @@ class TableSettings(SourceSettings):
 
     @property
     def negatives(self) -> tuple[str, ...]:
-        """Texts that mean not flagged: 0 and false unless named, or 1 and true if those do not."""
+        """Texts that mean not flagged: ``negative``, or 0 and false, or 1 and true if reversed."""
         if self.negative is not None:
             return tuple(all_texts(self.negative))
         positives = set(all_texts(self.positive))
@@ -314,17 +314,17 @@ class TableSettings(SourceSettings):
 
     @property
     def unit_of_times(self) -> str | None:
-        """What the numbers of a time column count, where numbers may stand for times."""
+        """Unit of a numeric time column; None if times cannot be numbers."""
         return None
 
     @property
     def table_setting(self) -> str:
-        """Which setting names the table."""
+        """Name of the setting for the table."""
         return "table"
 
     @property
     def has_scores(self) -> bool:
-        """Whether a column holds scores."""
+        """Whether there is a column of scores."""
         return self.columns.score is not None
 
     @property
@@ -334,17 +334,17 @@ class TableSettings(SourceSettings):
 
 
 class QueriedSettings(TableSettings):
-    """Columns and what their values mean, where numbers may stand for times.
+    """Columns and the meaning of their values, for tables whose times may be numbers.
 
-    ``time_unit`` says what the numbers of a time column count since 1970 (UTC). ``time_zone`` is
-    the zone of times that name none.
+    ``time_unit`` is the unit of a numeric time column, which counts from 1970 (UTC). ``time_zone``
+    is the zone of times that have none.
     """
 
     time_unit: Literal["seconds", "milliseconds", "microseconds"] | None = None
 
     @property
     def unit_of_times(self) -> str | None:
-        """What the numbers of a time column count."""
+        """Unit of a numeric time column."""
         return self.time_unit
 
 
@@ -360,10 +360,10 @@ def _address(value: str) -> str:
 
 
 class SqlSettings(QueriedSettings):
-    """Where predictions are in a database, and how to read them.
+    """Predictions in a table of a database.
 
-    ``url`` is an address that SQLAlchemy takes; the file of ``sqlite:///FILE`` is relative to the
-    config. ``table`` is a table or view, ``name`` or ``schema.name``.
+    ``url`` is a database address for SQLAlchemy; the file of ``sqlite:///FILE`` is relative to the
+    config. ``table`` is a table or view, as ``name`` or ``schema.name``.
     """
 
     kind: Literal["sql"] = "sql"
@@ -372,15 +372,14 @@ class SqlSettings(QueriedSettings):
 
 
 class DuckdbSettings(TableSettings):
-    """Where predictions are and how to read them.
+    """Predictions in files.
 
-    A score that is the threshold rounded to 32 bits is at the threshold: a model that writes
-    32-bit scores compares them so.
+    A score equal to the threshold rounded to 32 bits counts as equal to the threshold, as in a
+    model with 32-bit scores.
 
-    Files may have their columns in different orders and of different types; where they mix
-    numbers, texts, truths, or times with and without a zone, each file's values are read as that
-    file has them. A folder ``name=value`` is a column, text or a day, of files that have no such
-    column themselves.
+    Files may have their columns in different orders and with different types. If they mix numbers,
+    texts, booleans, or times with and without a zone, the values of each file are read by its own
+    types. A folder ``name=value`` is a column (text or a day) of files without such a column.
     """
 
     kind: Literal["duckdb"] = "duckdb"
@@ -394,10 +393,10 @@ class DuckdbSettings(TableSettings):
 
     @property
     def has_truths(self) -> bool:
-        """Whether labels by column can be read where the predictions are: files have a path."""
+        """Always False: a column labeler reads labels in files by its own path."""
         return False
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """All paths, also where one was given."""
+        """All paths, even if there is only one."""
         return (self.path,) if isinstance(self.path, str) else self.path

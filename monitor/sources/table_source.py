@@ -1,4 +1,4 @@
-"""A source whose engine counts and draws by statements, where the rows are."""
+"""Base class of sources whose engine counts and draws by SQL statements."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _OF_ONE_MONITOR |= {"grace", "released_with", "kept_with"}
 
 
 class CachedScan(NamedTuple):
-    """A frame of a scan that was planned, by the state of the table that it is of."""
+    """The frame of a planned scan, with its arguments and the state of the table."""
 
     requested: tuple[Window, tuple[Stratum, ...], int, str]
     state: object
@@ -46,17 +46,17 @@ class CachedScan(NamedTuple):
 
 
 class TableSource:
-    """What such sources have in common; one derives, and says where its rows are.
+    """Base class of sources over tables; subclasses define how to open the table.
 
-    place: Where the rows are, for people.
-    whole_location: The same told from any other place; never shown, as it may hold secrets.
-    setting: What the config names the rows by, where that is not a setting of the source.
+    place: Location of the rows, for people.
+    whole_location: Unique location of the rows; never shown, as it may contain secrets.
+    setting: The setting that names the rows, if it is not a setting of the source.
     """
 
     place: str
     whole_location: str
-    advice: str  # What somebody can do where a reading does not end
-    most_ids = 1_000  # Of one statement
+    advice: str  # What to do if a reading does not end
+    most_ids = 1_000  # of one statement
 
     def __init__(
         self, settings: TableSettings, base_folder: Path | str = ".", *, setting: str | None = None
@@ -68,37 +68,37 @@ class TableSource:
         self.cached: CachedScan | None = None
 
     def opened(self, window: Window | None = None) -> AbstractContextManager[Reading]:
-        """Begin to read; rows outside a window may be left out, but none without a time."""
+        """Open a reading; it may lack rows outside the window, but not rows without a time."""
         raise NotImplementedError
 
     def state(self) -> object:
-        """Return what differs once the rows do; None if nothing cheap tells."""
+        """Return a value that changes with the rows; None if there is no cheap one."""
         return None
 
     def truth_state(self, now: datetime) -> object:  # noqa: ARG002  Spark goes by it
-        """Return what differs once a truth in the table may; None if nothing cheap tells."""
+        """Return a value that changes with a truth in the table; None if there is no cheap one."""
         return self.state()
 
     @property
     def waited_for(self) -> str:
-        """What a reading that does not end is known by, and named by for people."""
+        """Name that identifies a hanging reading, also for people."""
         return self.place
 
     def describe_table(self, reading: Reading) -> TableInfo:
-        """Find the table, with the types of its columns. Raises `SourceRefused` if none exists."""
+        """Find the table and its column types; raises `SourceRefused` if it does not exist."""
         raise NotImplementedError
 
     @property
     def table(self) -> str:
-        """What is read: the table, its times and the rows that count; it may hold secrets."""
+        """Key of the table, its times and the rows that count; it may contain secrets."""
         columns = self.settings.columns.model_dump(include={"id", "time", "model_version"})
         rows = self.settings.model_dump(exclude=_OF_ONE_MONITOR)
         return repr((self.whole_location, rows, columns))
 
     def read_for(self, scans: Sequence[PlannedScan], window: Window, seed: str) -> None:
-        """Count and draw for these sources of the same table by statements that they share.
+        """Count and draw for several sources of the same table by common statements.
 
-        A source in whose scan there is a fault, or that would be alone in a reading, is left out.
+        Skips sources whose scan has a fault, or that would be alone in a reading.
         """
         state = self.within(self.state)
         drawn = self._within(
@@ -111,7 +111,7 @@ class TableSource:
             scan.source.cached = CachedScan(requested, state, frame)
 
     def release(self) -> None:
-        """Scan the table itself again."""
+        """Drop the cached frame, so that the next scan reads the table."""
         self.cached = None
 
     def scan(self, window: Window, strata: Sequence[Stratum], at_most: int, seed: str) -> Frame:
@@ -129,9 +129,9 @@ class TableSource:
         return self.read_window(read, window)
 
     def truths(self, truth_columns: TruthColumns) -> TableTruths:
-        """Return the truth that some columns have, of this table or of another one beside it.
+        """Return the truth in some columns of this table, or of another table beside it.
 
-        Times without a zone are in UTC where the config names none, as only their order counts.
+        Times without a zone are read as UTC if the config has none, since only their order matters.
         """
         settings = self.settings
         changes: dict[str, Any] = {
@@ -152,7 +152,7 @@ class TableSource:
         reading: Reading,  # noqa: ARG002  some engines know
         truths: TableTruths,  # noqa: ARG002  as above
     ) -> AbstractContextManager[Reading] | None:
-        """Open a truth so that statements of a reading can name its rows; None if they cannot."""
+        """Open a truth so that statements of a reading can use its rows; None if impossible."""
         return None
 
     def joined(
@@ -164,7 +164,8 @@ class TableSource:
     ) -> tuple[Sequence[str], Iterable[JoinedItems]] | None:
         """Join the items of a window with a truth beside them.
 
-        None where the engine does not know ids without blanks, and one has some.
+        Returns None if the engine cannot read both, or if it cannot strip blanks from ids and an id
+        has some.
         """
         if not isinstance(truths, TableTruths):
             return None
@@ -195,7 +196,7 @@ class TableSource:
         )
 
     def excluded(self, window: Window) -> dict[str, dict[str, int]]:
-        """Count rows that ``where`` leaves out though they may mean the same."""
+        """Count rows excluded by ``where`` although their values are similar, by column."""
 
         def read(reading: Reading, query: Query) -> dict[str, dict[str, int]]:
             rows = {
@@ -242,11 +243,11 @@ class TableSource:
         return self.read_window(read)
 
     def columns(self) -> Mapping[str, str]:
-        """Return every column with its type; refuse when one that the config names is missing."""
+        """Return the type of each column; raises `SourceRefused` if a configured one is missing."""
         return self.read_window(lambda _, query: query.table.type_names)
 
     def read_window(self, read: Callable[[Reading, Query], T], window: Window | None = None) -> T:
-        """Read by statements that are checked first, rows of a window or all."""
+        """Call ``read`` with a reading and a checked query, for a window or all rows."""
 
         def by_query(reading: Reading) -> T:
             query = self.query(self.describe_table(reading))
@@ -263,7 +264,7 @@ class TableSource:
         return self.within(opened)
 
     def within(self, read: Callable[[], T]) -> T:
-        """Read, and wait for it no longer than the config allows."""
+        """Call ``read`` within the configured time limit."""
         return within(self.settings.timeout, self.waited_for, read, self.advice)
 
     def _read_together(
@@ -274,7 +275,7 @@ class TableSource:
             return []
         usable = []
         for source, strata, at_most in scans:
-            with suppress(SourceRefused):  # its own scan finds the fault, and says which
+            with suppress(SourceRefused):  # its own scan reports the fault
                 usable.append(Scan(source, source.query(table), strata, at_most))
         if usable:
             self._check_times(reading, usable[0].query)
@@ -284,12 +285,12 @@ class TableSource:
                 continue
             drawn = groups_of(reading, similar, window, seed)
             for scan, groups in zip(similar, drawn, strict=True):
-                with suppress(SourceRefused):  # its own scan has to explain
+                with suppress(SourceRefused):  # its own scan reports the fault
                     results.append((scan, builder.frame(scan, groups)))
         return results
 
     def query(self, table: TableInfo) -> Query:
-        """Make what builds the statements of a table."""
+        """Return the checked builder of statements for a table."""
         table.check(self.settings, [name for name, _ in self._shown.columns])
         self._shown.check()
         times = table.times(self.settings) or local_times("UTC")
@@ -311,7 +312,7 @@ class TableSource:
         )
 
     def _check_times(self, reading: Reading, query: Query) -> None:
-        """Refuse times that name no zone where the config names none either."""
+        """Raise `SourceRefused` if times lack a zone and the config has none."""
         if not query.table.dialect.has_types:
             self._check_texts(reading, query)
         elif query.table.times(self.settings) is None:
@@ -327,7 +328,7 @@ class TableSource:
             raise naive_time(self.place, self.settings.columns, naive)
 
     def query_of(self, table: TableInfo, times: Times, shown: Sequence[tuple[str, bool]]) -> Query:
-        """Make what builds the statements."""
+        """Return the builder of statements."""
         return Query(table, self.settings, times, shown)
 
     def _rows_of(
@@ -337,7 +338,7 @@ class TableSource:
         ids: Sequence[str],
         statement: Callable[[Sequence[object]], Select[Any]],
     ) -> list[tuple[Any, ...]]:
-        """Read the rows of some ids, by as many statements as these need."""
+        """Read the rows of some ids, in statements of at most `most_ids` ids."""
         rows: list[tuple[Any, ...]] = []
         for start in range(0, len(ids), self.most_ids):
             expected = set(ids[start : start + self.most_ids])
@@ -361,9 +362,9 @@ class TableSource:
 def engine_errors(
     location: str, extra: str, ours: Callable[[Exception], MonitorError]
 ) -> Iterator[None]:
-    """Raise errors of an engine as ours, without their own texts: these may hold keys.
+    """Convert errors of an engine to ours, without their texts, which may contain keys.
 
-    extra: What is to be installed where the engine is not.
+    extra: The extra to install if the engine is missing.
     """
     try:
         yield
@@ -377,7 +378,7 @@ def engine_errors(
 
 
 def _fault(table: TableInfo, column: str, setting: str, *, is_number: bool) -> str | None:
-    """Find why another opinion cannot be read; None if it can. It keeps no round from its draw."""
+    """Explain why a challenger or judge cannot be read; None if it can. Rounds are drawn anyway."""
     try:
         (table.check_number if is_number else table.need)(column, setting)
     except SourceRefused as error:
@@ -386,5 +387,5 @@ def _fault(table: TableInfo, column: str, setting: str, *, is_number: bool) -> s
 
 
 def _are_bare(reading: Reading, query: Query, window: Window) -> bool:
-    """Whether no id in a window has blanks around it, as far as the engine can tell."""
+    """Whether no id in a window has blanks around it; False if the engine cannot tell."""
     return bool(reading.dialect.ends) and not reading.connection.scalar(padded(query, window))

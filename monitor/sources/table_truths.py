@@ -1,6 +1,6 @@
-"""The truth about items in a table that an engine reads by statements, where the rows are.
+"""The truth about items in a table, read by SQL statements.
 
-Where predictions are beside it, both are joined in two statements for all items of a window.
+If an engine can also read the predictions, two statements join both for all items of a window.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 
 Row = tuple[str, int | None, str | None]
-"""A value, when it became known, and how a text says so."""
+"""A value, the time when it became known, and the style of this time in text."""
 
 
 class TableTruths:
     """The truth in some columns.
 
-    source: Reads the table of the truth, whose ``columns.time`` is the truth's if it has one.
-    assumed_zone: Whether texts may be times whose zone the config does not name.
+    source: Reads the table of the truth; its ``columns.time`` is the truth's time, if any.
+    assumed_zone: Whether the zone of times without one is a guess, since the config has none.
     """
 
     def __init__(
@@ -59,17 +59,17 @@ class TableTruths:
 
     @property
     def columns_read(self) -> set[str]:
-        """The columns of the truth, and those that decide which rows count."""
+        """The columns of the truth, and of ``where``."""
         columns = {self._columns.id, self._columns.value, self._columns.time}
         return {*filter(None, columns), *self.source.settings.where}
 
     def state(self, now: datetime) -> str | None:
-        """Return what differs once the rows may; None if nothing cheap tells."""
+        """Return a text that changes when the rows may have changed; None if not cheap."""
         state = self.source.truth_state(now)
         return None if state is None else json.dumps(state)
 
     def columns(self) -> Mapping[str, str]:
-        """Return every column with its type; refuse when one that is named cannot serve."""
+        """Return the type of each column; raises `LabelsRefused` if a needed one is unusable."""
         with self._opened() as (_, query):
             return query.table.type_names
 
@@ -89,9 +89,9 @@ class TableTruths:
         return tuple(dict.fromkeys((*first, *reversed(last))))
 
     def some_ids(self, at_most: int) -> tuple[str, ...]:
-        """Return ids drawn at random, the same each time, without the blanks around them.
+        """Return random ids, the same each time, without the blanks around them.
 
-        None where it would sort the table.
+        Empty if the engine cannot order ids at random cheaply.
         """
         return tuple(sorted(bare_ids(self._ids("random", at_most))))
 
@@ -102,9 +102,10 @@ class TableTruths:
             return [row[0] for row in reading.connection.execute(query.ids(at_most, which))]
 
     def of(self, ids: Collection[str]) -> Truths:
-        """Read the truth of some items, by as many statements as their ids need.
+        """Read the truth of some items, in as many statements as needed.
 
-        Blanks around an id in the table count as none if the database compares so (CHAR).
+        Blanks around an id in the table are ignored if the database's comparison ignores them
+        (CHAR).
         """
         spellings = sorted(bare_ids(ids).union(ids))
         rows: list[tuple[Any, ...]] = []
@@ -124,11 +125,11 @@ class TableTruths:
         return of_items(ids, truths)
 
     def rows_of(self, of_item: Iterable[Row]) -> list[TruthRow]:
-        """Make rows of the truth of what was read of one item."""
+        """Convert the rows read for one item to rows of the truth."""
         return truth_rows(of_item, assumed_zone=self._assumed_zone)
 
     def in_reading(self, reading: Reading) -> tuple[Query, Subquery]:
-        """Select the values of all items beside what is read: id, value, known, style."""
+        """Return a subquery of all values for joins in a reading: id, value, known, style."""
         query = self._query(reading)
         timed = self._columns.time is not None
         item_id, value, known, style = (
@@ -150,7 +151,7 @@ class TableTruths:
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[Reading, Query]]:
-        """Begin to read; a column that is missing or cannot serve is refused."""
+        """Open a reading; raises `LabelsRefused` if a column is missing or unusable."""
         with self.source.opened() as reading:
             yield reading, self._query(reading)
 
@@ -175,14 +176,14 @@ def joined_items(
     missing: Collection[str],
     rows_of: Callable[[Iterable[Row]], list[TruthRow]],
 ) -> Iterator[JoinedItems]:
-    """Yield the items of a window by what the truth has of them.
+    """Yield counts of a window's items by stratum, segments and truth.
 
-    truth: Its rows: id, as items are joined by it without the blanks around theirs, value, known,
-        style; each value of an item once for each style.
-    missing: Values that are none.
-    rows_of: Makes rows of the truth of what was read of one item.
+    truth: Rows of the truth (id without blanks, value, known, style), with each value of an item
+        once for each style.
+    missing: Values that count as missing.
+    rows_of: Converts the rows read for one item to rows of the truth.
 
-    Those of an item with one value are counted by the engine, and read if it has several.
+    The engine counts items with one value; items with several values are read one by one.
     """
     version = _newest_version(reading, scan, window)
     singles, several = joins(scan.query, window, scan.strata, version, truth, missing)
@@ -211,7 +212,7 @@ def joins(
     truth: FromClause,
     missing: Collection[str],
 ) -> tuple[Select[Any], Select[Any]]:
-    """Count items with one value or none and mark those with several; and list the latter."""
+    """Return two statements: counts of items by value, and the rows of items with several."""
     items, of_item = _items(query, window, strata, version), _values(truth, missing)
     return _singles(query, items, of_item), _several(query, items, of_item, truth)
 
@@ -224,7 +225,7 @@ def padded(query: Query, window: Window) -> Select[Any]:
 
 
 def _newest_version(reading: Reading, scan: Scan, window: Window) -> str | None:
-    """Find the model version that made the newest prediction; None if no column has it."""
+    """Return the model version that the window is estimated for; None without such a column."""
     if scan.query.settings.columns.model_version is None:
         return None
     [groups] = tallied(reading, SharedQuery([scan]), window)
@@ -245,7 +246,7 @@ def _items(
 
 
 def _values(truth: FromClause, missing: Collection[str]) -> Subquery:
-    """Count the values of each item in the truth, and choose the first."""
+    """Select the number of values of each item in the truth, and the first value."""
     value = truth.c.value
     count = func.count(value.distinct()).label("values_of")
     values = select(truth.c.id.label("key"), count, func.min(value).label("value"))

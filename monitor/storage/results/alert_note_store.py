@@ -1,4 +1,4 @@
-"""Notes on alerts. Stored reports and effects hold none: they are added where these are read."""
+"""Notes on alerts. Stored reports and effects contain none; notes are added when they are read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOTE = ("at", "by", "text")
 def read_notes(
     connection: Connection, alert_ids: Collection[str]
 ) -> dict[str, tuple[AlertNote, ...]]:
-    """Read the notes on some alerts, the oldest first; omits alerts without any."""
+    """Read the notes on some alerts, the oldest first; omits alerts without notes."""
     return in_chunks(connection, sorted(alert_ids), _read)
 
 
@@ -33,17 +33,17 @@ def _read(connection: Connection, alert_ids: Collection[str]) -> dict[str, tuple
 
 
 def add_note(connection: Connection, alert_id: str, note: AlertNote) -> bool:
-    """Store a note; false if the alert already has one with this text."""
+    """Store a note; False if the alert already has one with this text."""
     return bool(insert_all_new(connection, alert_notes, [asdict(note) | {"alert_id": alert_id}]))
 
 
 def delete_notes(connection: Connection, alert_id: str) -> int:
-    """Delete the notes on an alert; returns how many there were."""
+    """Delete the notes on an alert; returns their number."""
     return remove(connection, alert_notes, alert_notes.c.alert_id == alert_id)
 
 
 def with_notes(connection: Connection, report: Mapping[str, Any]) -> dict[str, Any]:
-    """Add the notes on its alerts to a stored report, ready for JSON; one without any is equal."""
+    """Return a stored report with the notes on its alerts, ready for JSON."""
     rows = report.get("alerts") or []
     notes = read_notes(connection, [row["id"] for row in rows])
     if not notes:

@@ -38,7 +38,7 @@ def find_alerts(
 
 
 def newest_rounds(connection: Connection, alert_ids: Sequence[str]) -> dict[str, int]:
-    """Find, for each of some alerts, which round was the last that closed about its limit."""
+    """Return, for each alert, the last closed round with evidence on its limit."""
     is_frozen = evidence.c.version == rounds.c.first_version
     frozen = _CLOSINGS.where(is_frozen).order_by(evidence.c.order.desc()).limit(1)
     newest = frozen.correlate(alerts).scalar_subquery()
@@ -47,7 +47,7 @@ def newest_rounds(connection: Connection, alert_ids: Sequence[str]) -> dict[str,
 
 
 def followed_by_closings(connection: Connection, alert_ids: Collection[str]) -> set[str]:
-    """Find, of some alerts, those since whose firing a round has closed about their limit."""
+    """Return the alerts after which a round with evidence on their limit has closed."""
     if not alert_ids:
         return set()
     closed = _CLOSINGS.where(rounds.c.closed_at > alerts.c.fired_at).exists()
@@ -57,7 +57,7 @@ def followed_by_closings(connection: Connection, alert_ids: Collection[str]) -> 
 def fire(
     connection: Connection, *, round_: Round, metric: str, side: str, limit: float, now: datetime
 ) -> StoredAlert:
-    """Open an alert; its id depends on the round alone, and changes if that is done again."""
+    """Open an alert; its id depends on round, first version, metric and side."""
     repeated = "" if round_.first_version == 1 else f"/v{round_.first_version}"
     name = f"{round_.monitor_id}/{round_.seed}/{metric}/{side}{repeated}"
     alert_id = str(uuid.uuid5(uuid.NAMESPACE_URL, name))
@@ -69,7 +69,7 @@ def fire(
 
 
 def change_limit(connection: Connection, alert_id: str, limit: float) -> bool:
-    """Let an open alert go on under another limit; false if it has ended."""
+    """Change the limit of an open alert; False if it has ended."""
     is_open = (alerts.c.id == alert_id) & (alerts.c.state == AlertState.FIRING)
     return change(connection, alerts, is_open, limit=limit) == 1
 
@@ -83,8 +83,8 @@ def end(
     now: datetime,
     round_id: int | None = None,
 ) -> bool:
-    """End an alert; false if it had ended before."""
-    # Of two that end it at once one finds it open, and only that one sends a notice.
+    """End an alert; False if it had ended before."""
+    # If two workers end it at once, only one finds it open and sends a notice.
     is_open = (alerts.c.id == alert_id, alerts.c.state == AlertState.FIRING)
     ended = {"ended_at": now, "ended_why": why, "ended_round_id": round_id}
     return change(connection, alerts, *is_open, state=state, **ended) == 1
@@ -115,6 +115,6 @@ def _alerts(connection: Connection, *which: ColumnElement[bool]) -> list[StoredA
 
 
 def unknown_alerts(connection: Connection, ids: Collection[str]) -> set[str]:
-    """Find which of these alerts the store does not hold."""
+    """Return the ids that are not in the store."""
     existing = connection.scalars(select(alerts.c.id).where(alerts.c.id.in_(ids)))
     return set(ids) - set(existing)

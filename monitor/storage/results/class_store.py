@@ -1,4 +1,4 @@
-"""What a block of classes has: the rounds of its monitors for a window, and its reports."""
+"""Data of a block of classes: the rounds of its monitors for a window, and its reports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from monitor.storage.tables import effects, monitors, rounds
 
 
 class ClassVersion(NamedTuple):
-    """What changes with anything that averages over a window depend on."""
+    """Version of a window's data; it changes with all that averages over the window depend on."""
 
     rounds: int
     closed: int
@@ -44,7 +44,7 @@ def rounds_of_block(connection: Connection, block: str, slot: datetime) -> list[
 def ended_windows(
     connection: Connection, names: Collection[str], *, since: datetime | None = None
 ) -> dict[datetime, ClassVersion]:
-    """Find the windows, newest first, of which no round goes on and one closed."""
+    """Return the windows in which all rounds have ended and at least one closed, newest first."""
     is_closed = rounds.c.state == RoundState.CLOSED
     is_over = or_(
         and_(is_closed, rounds.c.label_revision == rounds.c.estimated_revision),
@@ -71,7 +71,7 @@ def ended_windows(
 
 
 def reported_versions(connection: Connection, names: Collection[str]) -> dict[datetime, int]:
-    """Read the newest version that was reported of each window of these monitors' block."""
+    """Read the newest reported version of each window of these monitors' block."""
     version = effects.c.payload["version"].as_integer()
     query = (
         select(rounds.c.slot, func.max(version).label("version"))
@@ -84,7 +84,7 @@ def reported_versions(connection: Connection, names: Collection[str]) -> dict[da
 
 
 def newest_slots(connection: Connection, names: Collection[str]) -> dict[str, datetime]:
-    """Read when the newest round of each of these monitors was due, by monitor."""
+    """Read the slot of the newest round of each monitor."""
     query = (
         select(monitors.c.name, func.max(rounds.c.slot))
         .join(rounds, rounds.c.monitor_id == monitors.c.id)
@@ -95,28 +95,28 @@ def newest_slots(connection: Connection, names: Collection[str]) -> dict[str, da
 
 
 def is_written(connection: Connection, key: str) -> bool:
-    """Whether there is an effect of this key."""
+    """Whether an effect with this key exists."""
     query = select(effects.c.id).where(effects.c.key == key)
     return connection.execute(query).first() is not None
 
 
 def report_of_block(connection: Connection, block: str, slot: datetime) -> ClassReport | None:
-    """Read what was last reported of a window of a block; None if nothing was."""
+    """Read the latest report on a window of a block; None without a report."""
     return _report(connection, block, rounds.c.slot == slot)
 
 
 def report_before(connection: Connection, block: str, slot: datetime) -> ClassReport | None:
-    """Read what was last reported of the window before a slot that a block reported of."""
+    """Read the latest report on the last reported window before a slot, or None."""
     return _report(connection, block, rounds.c.slot < slot)
 
 
 def report_after(connection: Connection, block: str, slot: datetime) -> ClassReport | None:
-    """Read what was last reported of the window after a slot that a block reported of."""
+    """Read the latest report on the first reported window after a slot, or None."""
     return _report(connection, block, rounds.c.slot > slot, is_earliest=True)
 
 
 def last_report(connection: Connection, block: str, upto: datetime) -> ClassReport | None:
-    """Read what was last reported of the newest window of a block, none later than a slot."""
+    """Read the latest report on the newest reported window up to a slot, or None."""
     return _report(connection, block, rounds.c.slot <= upto)
 
 

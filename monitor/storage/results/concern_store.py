@@ -1,4 +1,4 @@
-"""Concerns: what about a round needs somebody's attention, though the round goes on."""
+"""Concerns: problems of a round that need attention, although the round continues."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from monitor.storage.queries import by_first
 from monitor.storage.tables import concerns, rounds
 
 UNLABELED = "unlabeled"
-"""No passed item had a label at the closing; that recall is not estimable says it, too."""
+"""No passed item had a label at the closing; recall is then not estimable."""
 UNCHECKED = "unchecked"
-"""No item of a column that people were to check had an answer at the closing."""
+"""No check of a column's labels had an answer at the closing."""
 STALE_COUNT = "stale count"
-"""Changed labels of a round are not counted: its predictions cannot be read again as drawn."""
+"""Changed labels of a round are not counted, since its predictions cannot be read as drawn."""
 DOUBT = "restored"
-"""The store looks older than what MLflow shows."""
+"""The store seems older than the runs in MLflow."""
 
 
 def add_concern(
     connection: Connection, round_id: int, kind: str, sentence: str, now: datetime
 ) -> bool:
-    """Note a concern about a claimed round, once per kind; false if there was one of this kind."""
-    # The claim on the round keeps others from adding the same in between.
+    """Add a concern about a claimed round; False if it has one of this kind."""
+    # The claim on the round prevents others from adding the same concern meanwhile.
     if kind in read_concerns(connection, round_id):
         return False
     row = {"round_id": round_id, "kind": kind, "sentence": sentence, "noted_at": now}
@@ -47,23 +47,23 @@ def read_kinds(connection: Connection, round_ids: Sequence[int]) -> dict[int, se
 
 
 def reword_concern(connection: Connection, round_id: int, kind: str, sentence: str) -> None:
-    """Let a concern say how things are now; its notice said how they were when it was noted."""
+    """Update the sentence of a concern; its notice stays as it was sent."""
     change(connection, concerns, *_of_kind(round_id, kind), sentence=sentence)
 
 
 def drop_concern(connection: Connection, round_id: int, kind: str) -> None:
-    """Delete a concern that no longer holds."""
+    """Delete a concern that no longer applies."""
     remove(connection, concerns, *_of_kind(round_id, kind))
 
 
 def forget_doubt(connection: Connection, monitor_id: int) -> None:
-    """Delete concerns that the store looks restored, once the matter was looked into."""
+    """Delete a monitor's `DOUBT` concerns, after a person has checked them."""
     own = select(rounds.c.id).where(rounds.c.monitor_id == monitor_id)
     remove(connection, concerns, concerns.c.kind == DOUBT, concerns.c.round_id.in_(own))
 
 
 def read_doubts(connection: Connection, round_ids: Collection[int]) -> dict[int, str]:
-    """Read the rounds, of some, whose concern says why the store looks restored."""
+    """Read the `DOUBT` concerns of some rounds, by round."""
     query = select(concerns.c.round_id, concerns.c.sentence).where(
         concerns.c.kind == DOUBT, concerns.c.round_id.in_(round_ids)
     )

@@ -26,13 +26,13 @@ from monitor.storage.tables import (
 
 _COUNTS = ("labeled", "positive", "declined")
 _ESTIMATE = set(EstimateRow.model_fields)
-"""What the table has of an estimate; the caution of a report is only in the report."""
+"""Columns of an estimate in the table; the caution is only in the report."""
 
 
 def claim_history(connection: Connection, history_id: int, revision: int) -> None:
-    """Make sure nobody published since ``revision`` was read; raises `RoundMoved` otherwise."""
-    # The row stays locked until the commit: whoever publishes next waits here, and finds the
-    # revision changed.
+    """Raise a history's revision; raises `RoundMoved` if it is no longer ``revision``."""
+    # The row stays locked until the commit: the next publisher waits here, and finds the revision
+    # changed.
     which = (histories.c.id == history_id, histories.c.revision == revision)
     if not change(connection, histories, *which, revision=revision + 1):
         message = f"history {history_id} got new estimates meanwhile; they are included on retry"
@@ -42,7 +42,7 @@ def claim_history(connection: Connection, history_id: int, revision: int) -> Non
 def write_counts(
     connection: Connection, tallies: Mapping[VersionId, Iterable[StratumTally]]
 ) -> None:
-    """Store the labeled confusion matrices of some versions."""
+    """Store the label counts of some versions."""
     rows = {
         key: [{"stratum": one.stratum.name, **picked(one, _COUNTS)} for one in strata_of]
         for key, strata_of in tallies.items()
@@ -53,7 +53,7 @@ def write_counts(
 def read_counts(
     connection: Connection, round_ids: Sequence[int], *, version: int | None = None
 ) -> dict[int, tuple[StratumTally, ...]]:
-    """Read counts of some rounds, the latest version unless one is named, strata in order."""
+    """Read the counts of some rounds, by default of the latest version, with strata in order."""
     version_to_read = rounds.c.version if version is None else version
     query = (
         select(strata, *counts.c[_COUNTS])
@@ -100,7 +100,7 @@ def read_points(
 
 @dataclass(frozen=True, slots=True)
 class EstimatedRound:
-    """A closed round as a timeline shows it."""
+    """A closed round in a timeline."""
 
     id: int
     number: int
@@ -116,7 +116,7 @@ def read_timeline(
     at_most: int,
     metrics: Sequence[str],
 ) -> list[EstimatedRound]:
-    """Read the closed rounds between two slots, and some before them, with some metrics."""
+    """Read closed rounds between two slots, and up to ``at_most`` at or before the first."""
     first, last = slots
     closed = (rounds.c.monitor_id == monitor_id, rounds.c.state == RoundState.CLOSED)
     first_slots = (
@@ -171,7 +171,7 @@ def set_version(
 ) -> None:
     """Make a version the latest one of its round, unless a later one was published meanwhile.
 
-    ``estimated_revision`` is of the labels that it counts; None if the others still count.
+    ``estimated_revision`` is the label revision that it counts; None leaves the stored one.
     """
     values: dict[str, Any] = {"version": version}
     values |= {} if estimated_revision is None else {"estimated_revision": estimated_revision}
@@ -180,5 +180,5 @@ def set_version(
 
 
 def estimate_row(row: Row[Any]) -> EstimateRow:
-    """Take the estimate out of a row with the columns of ``estimates``."""
+    """Return the estimate from a row with the columns of ``estimates``."""
     return EstimateRow.model_validate({n: row._mapping[n] for n in _ESTIMATE})

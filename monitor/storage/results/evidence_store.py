@@ -1,4 +1,4 @@
-"""Evidence on limits, a row for each limit and version of a round."""
+"""Evidence on limits: one row for each limit and version of a round."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _columns(reading: LimitReading) -> dict[str, Any]:
 
 def last_readings(connection: Connection, monitor_id: int) -> dict[tuple[str, str], LimitReading]:
     """Read the newest frozen reading of every limit a monitor has had."""
-    # The order counts the readings of a limit as rounds closed, whatever their slots.
+    # The order numbers the readings of a limit by closing time, regardless of slots.
     columns = evidence.c["metric", "side", "order"]
     is_frozen = (rounds.c.monitor_id == monitor_id) & (evidence.c.version == rounds.c.first_version)
     newest = (
@@ -76,7 +76,7 @@ def frozen_readings(
 def readings_at(
     connection: Connection, versions: Mapping[int, int]
 ) -> dict[int, dict[tuple[str, str], LimitReading]]:
-    """Read the readings of one version each of some rounds, by round, metric and side."""
+    """Read the readings of one version of each round, by round, metric and side."""
     query = select(evidence).where(evidence.c.round_id.in_(versions))
     rows = connection.execute(query)
     return _by_round(row for row in rows if row.version == versions[row.round_id])
@@ -92,7 +92,7 @@ def _by_round(rows: Iterable[Row[Any]]) -> dict[int, dict[tuple[str, str], Limit
 def chain_steps(
     connection: Connection, monitor_id: int, metric: str, side: str, chain: int, up_to: int
 ) -> Mapping[int, ChainStep]:
-    """Read log e of a chain's rounds, each by its latest version: order to log e, ascending."""
+    """Read the steps of a chain from the latest versions of its rounds, by ascending order."""
     query = (
         select(*evidence.c["order", "log_e", "log_path"])
         .join(rounds, is_latest(evidence))
@@ -108,7 +108,7 @@ def _path(row: Row[Any]) -> tuple[tuple[float, ...], ...]:
 
 
 def _finite(value: float) -> float | None:
-    """JSON has no infinity; log 0 is kept as null."""
+    """Return None for infinity, which JSON lacks; log 0 is stored as null."""
     return value if math.isfinite(value) else None
 
 

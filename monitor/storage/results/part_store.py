@@ -1,4 +1,4 @@
-"""What the parts of reports count of each version of a round: one JSON value a part."""
+"""Counts by parts of reports, for each version of a round: one JSON value per part."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from monitor.storage.queries import VersionId, is_latest, version_rows
 from monitor.storage.tables import round_parts, rounds
 
 DRAWN = 0
-"""The version of what is counted once, of the predictions of a round."""
+"""The version of counts of a round's predictions, which are counted once, at the draw."""
 
 
 CountsByRound: TypeAlias = Mapping[int, Mapping[str, Any]]
-"""What parts counted, by round and part."""
+"""Counts by round and part."""
 
 
 class PastCounts(NamedTuple):
-    """What a part counted of an earlier round, and that round's settings as they are stored."""
+    """A part's counts of an earlier round, and that round's stored settings."""
 
     settings: Mapping[str, Any]
     counts: Any
 
 
 def write_counts(connection: Connection, counted: Mapping[VersionId, Mapping[str, Any]]) -> None:
-    """Store what parts count of some versions, by part."""
+    """Store the counts of some versions, by part."""
     rows = {
         key: [{"name": name, "counts": counts} for name, counts in of.items()]
         for key, of in counted.items()
@@ -38,7 +38,7 @@ def write_counts(connection: Connection, counted: Mapping[VersionId, Mapping[str
 def read_counts(
     connection: Connection, round_ids: Sequence[int]
 ) -> tuple[CountsByRound, CountsByRound]:
-    """Read what parts counted of some rounds when they were drawn, and of their latest versions."""
+    """Read the counts of some rounds from their draws, and from their latest versions."""
     drawn: dict[int, dict[str, Any]] = {}
     latest: dict[int, dict[str, Any]] = {}
     query = (
@@ -57,7 +57,7 @@ def read_counts(
 def read_past(
     connection: Connection, round_ids: Sequence[int], *names: str
 ) -> dict[str, dict[int, PastCounts]]:
-    """Read what some parts counted of the latest versions of some rounds, by part and round."""
+    """Read the counts of some parts from the latest versions of rounds, by part and round."""
     past: dict[str, dict[int, PastCounts]] = {name: {} for name in names}
     query = (
         select(*round_parts.c["name", "round_id"], rounds.c.settings, round_parts.c.counts)

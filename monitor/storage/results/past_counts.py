@@ -1,4 +1,4 @@
-"""The counts of earlier rounds, which every round of a history reads: each in one row.
+"""Counts of earlier rounds, packed into one row per round, for use by every round of a history.
 
 `counts` and `strata` have a row for each stratum: thousands to read after a few years.
 """
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
     Packed: TypeAlias = NDArray[np.int64]
     """Size, labeled, positive, class (1: flagged), missing and rows of each stratum: ``(6, H)``.
 
-    Rows are `_COUNTED` where the size was counted.
+    Rows are `_COUNTED` if the size was counted.
     """
 
 _STORED = np.dtype("<i8")
-_COUNTED = -(2**62)  # of no rows, nor of an amount
+_COUNTED = -(2**62)  # differs from all numbers of rows and of amounts
 _LAYOUT = -6
-"""Stands before the counts of a row, the number of its columns. Other rows are of older versions
-and are computed again; those without it begin with a size, which is never negative."""
+"""First value of a packed row: minus the number of its columns. Rows of older versions differ and
+are computed again; without this value, they begin with a size, which is never negative."""
 
 
 @dataclass(frozen=True, slots=True)
 class PastRound:
-    """A closed round as its latest version counted it; ``missing`` have no usable answer.
+    """Latest counts of a closed round; ``missing`` are items without a usable answer.
 
-    ``is_changed`` if no version has counted some labels, ``is_packed`` if one row has its counts.
+    ``is_changed``: some labels are in no version yet. ``is_packed``: one row has its counts.
     """
 
     id: int
@@ -54,7 +54,7 @@ class PastRound:
 
 
 def read_past(connection: Connection, history_id: int, before: datetime) -> list[PastRound]:
-    """Read the closed rounds of a history that are earlier than a slot, in slot order."""
+    """Read the closed rounds of a history before a slot, in slot order."""
     columns = rounds.c["id", "version", "label_revision", "estimated_revision"]
     is_closed = rounds.c.state == RoundState.CLOSED
     query = (
@@ -82,7 +82,7 @@ def write_packed(
     past: Iterable[PastRound],
     tallies: Mapping[tuple[int, int], Sequence[StratumTally]],
 ) -> None:
-    """Keep in one row each the counts of new versions, and of past rounds that have no row yet."""
+    """Store packed counts of new versions, and of past rounds that have no packed row yet."""
     packed = {key: _pack(strata) for key, strata in tallies.items()}
     for round_ in past:
         if not round_.is_packed:
@@ -98,7 +98,7 @@ def write_packed(
 
 
 def score_cells(strata: Sequence[Stratum]) -> NDArray[np.int64]:
-    """Return the number of the score cell, of a class and scores, that each stratum is cut from."""
+    """Return the index of each stratum's score cell; strata of one cell differ by verdict only."""
     cells: dict[tuple[object, ...], int] = {}
     return np.array(
         [cells.setdefault((of.flagged, of.low, of.high, of.unscored), len(cells)) for of in strata],
@@ -127,7 +127,7 @@ def _unpacked(stored: bytes) -> Packed:
 
 
 def _arrays(packed: Sequence[Packed]) -> list[Counts]:
-    """Take counts apart; the rounds of a history have the same strata, so they share one array."""
+    """Unpack counts; the rounds of a history have the same strata, so they share the classes."""
     if not packed:
         return []
     is_flagged = packed[0][3].astype(np.bool_)

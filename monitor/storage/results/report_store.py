@@ -15,7 +15,7 @@ from monitor.storage.tables import effects, reports, rounds
 
 
 def write_reports(connection: Connection, written: Mapping[int, RoundReport]) -> None:
-    """Store the reports of some rounds, by the round's id; each of a version that has none yet."""
+    """Store new reports by round id; their versions must not have reports yet."""
     rows = [
         {"round_id": round_id, "version": report.version, "payload": report.stored()}
         for round_id, report in written.items()
@@ -24,13 +24,13 @@ def write_reports(connection: Connection, written: Mapping[int, RoundReport]) ->
 
 
 def read_report(connection: Connection, round_id: int, version: int) -> dict[str, Any]:
-    """Read the report of a version of a round; empty where it has none."""
+    """Read the report of a version of a round; empty if it has none."""
     row = connection.execute(of_version(reports, round_id, version)).first()
     return {} if row is None else with_notes(connection, row.payload)
 
 
 def newest_version(connection: Connection, round_id: int) -> int:
-    """Find the newest version that has a report; 0 where none has."""
+    """Return the newest version with a report; 0 if there are no reports."""
     query = select(func.max(reports.c.version)).where(reports.c.round_id == round_id)
     return connection.scalar(query) or 0
 
@@ -38,7 +38,7 @@ def newest_version(connection: Connection, round_id: int) -> int:
 def read_parts(
     connection: Connection, round_ids: Sequence[int], *parts: str
 ) -> dict[int, dict[str, Any]]:
-    """Read some fields of the long reports of the latest versions of some rounds, by round."""
+    """Read some fields of the latest versions' reports, by round."""
     fields = (reports.c.payload[part] for part in parts)
     query = select(reports.c.round_id, *fields).join(rounds, is_latest(reports))
     return {
@@ -49,7 +49,7 @@ def read_parts(
 
 
 def first_key(connection: Connection, round_id: int) -> str | None:
-    """Read the name under which MLflow knows a round; None before its first report."""
+    """Read the key of a round in MLflow; None before its first report."""
     query = (
         select(reports.c.payload["round_key"].as_string())
         .where(reports.c.round_id == round_id)
@@ -59,7 +59,7 @@ def first_key(connection: Connection, round_id: int) -> str | None:
 
 
 def with_report(query: Select[Any]) -> Select[Any]:
-    """Let a query of effects read the report that each refers to, as the column ``report``."""
+    """Add the report that each effect refers to as column ``report`` to a query of effects."""
     same = (reports.c.round_id == effects.c.round_id) & (
         reports.c.version == effects.c.report_version
     )
@@ -67,5 +67,5 @@ def with_report(query: Select[Any]) -> Select[Any]:
 
 
 def payload_of(connection: Connection, row: Row[Any]) -> dict[str, Any]:
-    """Choose what an effect delivers: the report that it refers to, or its own payload."""
+    """Return the content to deliver: the report that an effect refers to, or its payload."""
     return with_notes(connection, row.payload if row.report is None else row.report)

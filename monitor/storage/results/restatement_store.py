@@ -1,4 +1,4 @@
-"""Restatements in the store: what a person asked for, and which versions came of it."""
+"""Restatements in the store: requests of people, and the versions made for them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class RestatedVersion(NamedTuple):
 def read_restated(
     connection: Connection, *, monitor_id: int | None = None, round_ids: Sequence[int] | None = None
 ) -> tuple[RestatedVersion, ...]:
-    """Read what was restated of a monitor, or together with some rounds: the oldest first."""
+    """Read the restated versions of a monitor, or of all restatements of some rounds, in order."""
     query = (
         select(
             restated_versions.c.round_id,
@@ -52,7 +52,7 @@ def read_restated(
 
 
 def restated_themselves(connection: Connection, round_ids: Sequence[int]) -> set[int]:
-    """Find which of some rounds were restated themselves, and do not only pool one that was."""
+    """Return the rounds that were restated themselves, without those that only pool one."""
     query = select(restated_versions.c.round_id).where(restated_versions.c.own)
     return {
         round_id
@@ -70,7 +70,7 @@ def add_restatement(
     reason: str,
     versions: Iterable[tuple[int, int, int, bool]],
 ) -> None:
-    """Record a restatement with its versions: round, version, the one before, own or not."""
+    """Store a restatement with its versions: (round, version, version before, own)."""
     restatement = connection.execute(
         insert(restatements)
         .values(monitor_id=monitor_id, at=at, by=by, reason=reason)

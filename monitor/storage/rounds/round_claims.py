@@ -1,4 +1,4 @@
-"""The right to work on a round: taken, renewed, given back, and lost to another attempt."""
+"""Claims on rounds: taken, renewed, released, and lost to a later attempt."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from monitor.storage.claims import claim_of_ours, is_free, wait_for_turn
 from monitor.storage.database import change, clock_ms
 from monitor.storage.tables import monitors, rounds
 
-# Ten times what most steps need, and renewed while a longer one runs (monitor.rounds.claims);
-# a worker of this machine that died gives its claim up at once.
+# Ten times the duration of most steps, and renewed during longer ones (monitor.rounds.claims); the
+# claim of a dead worker on this machine is free at once.
 CLAIM_MS = 15 * 60 * 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to work on a round; ``was_abandoned`` if the worker before ended in mid-step."""
+    """A claim on a round; ``was_abandoned`` if the previous worker ended within a step."""
 
     round_id: int
     attempt: int
@@ -26,13 +26,13 @@ class Claim:
 
 
 def is_held(claim: Claim) -> ColumnElement[bool]:
-    """Whether a row of ``rounds`` is still ours: a stale worker loses here."""
+    """Whether the claim on a row of ``rounds`` is still valid; a stale worker loses here."""
     return and_(rounds.c.id == claim.round_id, rounds.c.attempt == claim.attempt)
 
 
 def claim_round(connection: Connection, round_id: int) -> Claim | None:
-    """Take the round for this process; None while another works on it."""
-    # Mostly nobody has it: then one statement does, and none is needed to read the claim before.
+    """Claim a round for this process; None if another process has it."""
+    # Most rounds are unclaimed: then one statement suffices, and no claim has to be read.
     this, ours = rounds.c.id == round_id, claim_of_ours(rounds, CLAIM_MS)
     unclaimed = update(rounds).where(this, rounds.c.claimed_by.is_(None)).values(ours)
     returned = connection.scalar(unclaimed.returning(rounds.c.attempt))
@@ -46,20 +46,20 @@ def claim_round(connection: Connection, round_id: int) -> Claim | None:
 
 
 def renew_round(connection: Connection, claim: Claim) -> bool:
-    """Let the claim run for its whole time again; false if it is no longer ours, or given back."""
+    """Renew a claim for its full duration; False if it is lost or released."""
     held = (is_held(claim), rounds.c.claimed_by.is_not(None))
     return change(connection, rounds, *held, claimed_until=clock_ms() + CLAIM_MS) == 1
 
 
 def release_round(connection: Connection, claim: Claim) -> None:
-    """Give the claim back, if it is still ours."""
+    """Release a claim, if it is still valid."""
     change(connection, rounds, is_held(claim), claimed_by=None, claimed_until=None)
 
 
 def hold(connection: Connection, claim: Claim) -> None:
-    """Make sure that the claim is still ours, and forget what kept the round from going on."""
+    """Lock a claimed round and clear its obstacle; raises `RoundMoved` if the claim is lost."""
     wait_for_monitor(connection, claim)
-    # The write keeps the row locked until the commit: nobody takes the round over in between.
+    # This write locks the row until the commit, so that nobody takes over the round meanwhile.
     until = clock_ms() + CLAIM_MS
     if not change(connection, rounds, is_held(claim), claimed_until=until, reason=None):
         message = f"round {claim.round_id} was taken over by another worker; nothing was written"
@@ -67,6 +67,6 @@ def hold(connection: Connection, claim: Claim) -> None:
 
 
 def wait_for_monitor(connection: Connection, claim: Claim) -> None:
-    """Wait for the turn to write to the monitor of a claimed round."""
+    """Lock the monitor of a claimed round for writing."""
     monitor_id = select(rounds.c.monitor_id).where(rounds.c.id == claim.round_id).scalar_subquery()
     wait_for_turn(connection, monitors.c.id == monitor_id)

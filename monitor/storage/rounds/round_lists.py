@@ -1,4 +1,4 @@
-"""Which rounds a list shows: the newest, or those before a slot, without reading the others."""
+"""Queries for lists of rounds: the newest, or those before a slot, without reading others."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from monitor.domain.state import RoundState
 from monitor.storage.queries import of_monitor
 from monitor.storage.tables import rounds
 
-MOST = 2**31 - 1  # What the column of numbers holds
+MOST = 2**31 - 1  # Largest value of the column of numbers
 _DONE = (RoundState.CLOSED, RoundState.ABANDONED)
 
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """The ``last`` rounds of one monitor or of each with slots ``before`` a time."""
+    """Arguments of a list: the ``last`` rounds of one monitor, or of each, ``before`` a slot."""
 
     last: int
     monitor: str | None = None
@@ -28,7 +28,7 @@ class ListQuery:
 
 
 def find_listed(connection: Connection, listing: ListQuery) -> tuple[list[int], bool]:
-    """Find the ids of the rounds to list, and whether there are older ones."""
+    """Return the ids of the rounds to list, and whether there are older ones."""
     if listing.monitor is None:
         return _last_of_each(connection, listing)
     query = _select_listed(listing, rounds.c.id).order_by(rounds.c.slot.desc())
@@ -69,7 +69,7 @@ def has_rounds(connection: Connection, monitor: str | None) -> bool:
 def rounds_before(
     connection: Connection, round_ids: Collection[int], *, skipped: bool
 ) -> list[int]:
-    """Find for each of these rounds the one before it in the list, and the last that was drawn."""
+    """Return, for each round, the one before it in the list and the last drawn one before it."""
     earlier, this_round = rounds.alias(), rounds
     query = (
         select(earlier.c.id)
@@ -86,7 +86,7 @@ def rounds_before(
 
 
 def numbered(connection: Connection, monitor: str, number: int) -> int | None:
-    """Find the round of a monitor with this number."""
+    """Return the id of a monitor's round by number, or None."""
     if abs(number) > MOST:
         return None
     query = select(rounds.c.id).where(of_monitor(monitor), rounds.c.number == number)
@@ -94,7 +94,7 @@ def numbered(connection: Connection, monitor: str, number: int) -> int | None:
 
 
 def first_and_last(connection: Connection, monitor: str) -> list[int]:
-    """Read the numbers of a monitor's rounds with the first and the last slot, if it has any."""
+    """Read the numbers of a monitor's first and last round by slot; empty if it has no rounds."""
     numbers = select(rounds.c.number).where(of_monitor(monitor)).limit(1)
     orders = (rounds.c.slot, rounds.c.slot.desc())
     ends = [connection.scalar(numbers.order_by(order)) for order in orders]
@@ -102,12 +102,12 @@ def first_and_last(connection: Connection, monitor: str) -> list[int]:
 
 
 def newest_done(connection: Connection, monitor: str) -> int | None:
-    """Find the round of a monitor with the latest slot that closed or was abandoned."""
+    """Return the id of a monitor's newest closed or abandoned round, or None."""
     done = select(rounds.c.id).where(of_monitor(monitor), rounds.c.state.in_(_DONE))
     return connection.scalar(done.order_by(rounds.c.slot.desc()).limit(1))
 
 
 def newest_drawn(connection: Connection, monitor: str) -> int | None:
-    """Read the number of a monitor's round with the latest slot that was drawn."""
+    """Read the number of a monitor's newest drawn round, or None."""
     drawn = select(rounds.c.number).where(of_monitor(monitor), rounds.c.history_id.is_not(None))
     return connection.scalar(drawn.order_by(rounds.c.slot.desc()).limit(1))

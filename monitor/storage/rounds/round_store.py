@@ -1,4 +1,4 @@
-"""Rounds in the store, and how to find them; `round_transitions` opens and moves them."""
+"""Queries for rounds in the store; `round_transitions` opens and moves them."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _IS_CLOSED = rounds.c.state == RoundState.CLOSED
 
 
 class RoundVersion(NamedTuple):
-    """How a round stands: what a move changes."""
+    """State and version of a round, which change with each move or estimate."""
 
     state: str
     version: int
 
 
 class UnfinishedName(NamedTuple):
-    """An unfinished round by its name, and who decides where people disagree."""
+    """The name, state and adjudicator of an unfinished round."""
 
     name: str
     state: RoundState
@@ -55,19 +55,19 @@ class UnfinishedName(NamedTuple):
 
 
 def find_monitor(connection: Connection, name: str) -> int | None:
-    """Find the monitor's row."""
+    """Return the id of a monitor, or None."""
     return connection.scalar(select(monitors.c.id).where(monitors.c.name == name))
 
 
 def numbers_of(connection: Connection, states: Collection[RoundState]) -> list[tuple[str, int]]:
-    """Name the rounds in some states by monitor and number, in slot order."""
+    """Return monitor and number of all rounds in some states, in slot order."""
     query = select(monitors.c.name, rounds.c.number).join_from(rounds, monitors)
     rows = connection.execute(query.where(rounds.c.state.in_(states)).order_by(rounds.c.slot))
     return [(name, number) for name, number in rows]
 
 
 def ensure_monitor(connection: Connection, name: str, now: datetime) -> int:
-    """Find or add the monitor's row, and wait for its turn to be written to."""
+    """Find or add a monitor, lock it for writing, and return its id."""
     monitor_id = wait_if_recorded(connection, monitors.c.name == name)
     if monitor_id is not None:
         return monitor_id
@@ -91,7 +91,7 @@ def find_rounds(
     *,
     states: Collection[RoundState] | None = None,
 ) -> list[Round]:
-    """Read the rounds of a monitor, or of all, in some states or in any, in slot order."""
+    """Read rounds of one monitor or all, in some states or any, in slot order."""
     in_states = true() if states is None else rounds.c.state.in_(states)
     return find_where(connection, named(name), in_states)
 
@@ -99,13 +99,13 @@ def find_rounds(
 def find_overlapping(
     connection: Connection, name: str, start: datetime, end: datetime
 ) -> list[Round]:
-    """Read the rounds of a monitor whose windows overlap a time, in slot order."""
+    """Read the rounds of a monitor whose windows overlap a time range, in slot order."""
     overlaps = (rounds.c.window_end > start, rounds.c.window_start < end)
     return find_where(connection, named(name), *overlaps)
 
 
 def read_marks(connection: Connection, name: str) -> dict[int, RoundVersion]:
-    """Read how every round of a monitor stands, by id."""
+    """Read the state and version of every round of a monitor, by id."""
     query = (
         select(*rounds.c["id", "state", "version"])
         .select_from(rounds)
@@ -128,7 +128,7 @@ def newest_round(connection: Connection, monitor_id: int) -> Round | None:
 def newest_scheduled(
     connection: Connection, name: str, until: datetime | None = None
 ) -> Round | None:
-    """Read the round of a monitor with the latest slot, up to a time, that its schedule opened."""
+    """Read the newest round of a monitor opened by its schedule, up to a time; None if missing."""
     is_scheduled = rounds.c.settings["origin"].as_string() == "schedule"
     is_early = true() if until is None else rounds.c.slot <= until
     return _newest(connection, monitors.c.name == name, is_early, is_scheduled)
@@ -139,7 +139,7 @@ def named_versions(
 ) -> list[NamedVersion]:
     """Read the versions that an alias named for the rounds of a monitor, in slot order.
 
-    That of a drawn round is the one that it was drawn for, where it is a single one.
+    A drawn round has the version that it was drawn for, if there is only one.
     """
     c, frozen = rounds.c, rounds.c.settings
     version = frozen["alias"]["version"].as_string()
@@ -153,12 +153,12 @@ def named_versions(
 
 
 def newest_closed(connection: Connection, name: str, until: datetime) -> Round | None:
-    """Read the closed round with the latest slot up to a time: a clock ahead makes later ones."""
+    """Read the newest closed round up to a time, since wrong clocks may have made later ones."""
     return _newest(connection, monitors.c.name == name, _IS_CLOSED, rounds.c.slot <= until)
 
 
 def newest_closed_id(connection: Connection, name: str, until: datetime) -> int | None:
-    """Read the id of that round alone."""
+    """Read the id of the round that `newest_closed` returns."""
     query = select(queries.newest_round(until, _IS_CLOSED)).where(monitors.c.name == name)
     return connection.scalar(query.select_from(monitors))
 
@@ -177,7 +177,7 @@ def round_after(connection: Connection, monitor_id: int, slot: datetime) -> Roun
 def rounds_around(
     connection: Connection, monitor_id: int, first: datetime, last: datetime
 ) -> list[Round]:
-    """Read the rounds from ``first`` to ``last``, the one before and the one after, in order."""
+    """Read the rounds from ``first`` to ``last``, one before and one after, in slot order."""
     is_between = rounds.c.slot.between(first, last)
     between = find_where(connection, rounds.c.monitor_id == monitor_id, is_between)
     before = round_before(connection, monitor_id, first)
@@ -203,7 +203,7 @@ def first_slot(connection: Connection, history_id: int) -> datetime | None:
 
 
 def rounds_from(connection: Connection, history_id: int, first: Round) -> list[Round]:
-    """Read a round and the closed ones of its history after it, in slot order."""
+    """Read a round and the later closed rounds of its history, in slot order."""
     later = and_(rounds.c.history_id == history_id, _IS_CLOSED, rounds.c.slot > first.slot)
     return find_where(connection, or_(later, rounds.c.id == first.id))
 
@@ -215,7 +215,7 @@ def newest_slot(connection: Connection, name: str) -> datetime | None:
 
 
 def unfinished_rounds(connection: Connection, name: str, now: datetime) -> list[Round]:
-    """Read the rounds of a monitor that may have something to do, in slot order."""
+    """Read the unfinished rounds of a monitor (`is_unfinished`), in slot order."""
     return find_where(connection, monitors.c.name == name, is_unfinished(now))
 
 
@@ -237,15 +237,15 @@ def unfinished_names(
 
 
 def finished_rounds_shown(connection: Connection, name: str, now: datetime) -> list[Round]:
-    """Read the rounds that have nothing to do and of which labelers may still see something."""
+    """Read finished rounds of a monitor that still have content shown to labelers."""
     is_shown = exists().where(payloads.c.round_id == rounds.c.id)
-    # Compared with a time that is missing it is NULL, and so would be its opposite.
+    # A comparison with a missing time is NULL, and so is its negation.
     is_finished = not_(func.coalesce(is_unfinished(now), false()))
     return find_where(connection, monitors.c.name == name, is_shown, is_finished)
 
 
 def is_unfinished(now: datetime) -> ColumnElement[bool]:
-    """Whether a row of ``rounds`` may have something to do."""
+    """Whether a row of ``rounds`` is open, has uncounted labels, or still accepts labels."""
     is_corrected = rounds.c.label_revision.is_not_distinct_from(rounds.c.estimated_revision)
     return or_(
         rounds.c.state.in_((RoundState.OPEN, RoundState.LABELING)),
@@ -255,13 +255,13 @@ def is_unfinished(now: datetime) -> ColumnElement[bool]:
 
 def _rounds() -> Select[Any]:
     columns = [column for column in rounds.c if column is not rounds.c.settings]
-    # As text, by which `_settings` knows those that it has read.
+    # As text, which is the key of the cache of `_settings`.
     settings = cast(rounds.c.settings, Text).label("settings")
     return select(*columns, settings, monitors.c.name.label("monitor")).join_from(rounds, monitors)
 
 
 def find_where(connection: Connection, *which: ColumnElement[bool]) -> list[Round]:
-    """Read the rounds for which all of this holds, in slot order."""
+    """Read the rounds that meet all conditions, in slot order."""
     query = _rounds().where(*which).order_by(rounds.c.slot, monitors.c.name)
     return [_round(row) for row in connection.execute(query)]
 
@@ -291,5 +291,5 @@ _AS_STORED = tuple(
 
 @lru_cache(maxsize=2_000)
 def _settings(frozen: str) -> RoundSettings:
-    """Read settings once, since nearly all rounds of a monitor were opened with the same."""
+    """Parse settings; cached, since nearly all rounds of a monitor have the same."""
     return RoundSettings.model_validate_json(frozen)

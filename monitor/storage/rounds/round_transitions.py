@@ -1,4 +1,4 @@
-"""Opening and moving rounds: once per slot, by one worker, with an event that says why."""
+"""Opens and moves rounds: once per slot, by one worker, with an event for the reason."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def add_rounds(
     reason: str,
     now: datetime,
 ) -> list[int]:
-    """Insert rounds of consecutive slots that have none; returns their ids."""
+    """Insert rounds for consecutive slots without rounds; returns their ids."""
     store = store_id(connection)
     shared = {
         "monitor_id": monitor_id,
@@ -58,7 +58,7 @@ def reopen(
 ) -> None:
     """Open a recorded skip, or a round that was abandoned before it was drawn.
 
-    The next version of the latter lies above the one by which it was reported as abandoned.
+    The next version of an abandoned round is above the version that reported it as abandoned.
     """
     check_move(round_.state, RoundState.OPEN)
     change(
@@ -87,9 +87,9 @@ def move(
     now: datetime,
     **values: Any,
 ) -> None:
-    """Move the claimed round; raises `RoundMoved` if it was moved, or the claim is not ours now."""
+    """Move a claimed round; raises `RoundMoved` if it was moved, or if the claim is lost."""
     check_move(before, after)
-    # The monitor before the round, as all writers do: two of them cannot wait for each other.
+    # Lock the monitor before the round, as all writers do, so that they cannot deadlock.
     wait_for_monitor(connection, claim)
     shown = reason if after in {RoundState.ABANDONED, RoundState.SKIPPED} else None
     is_before = rounds.c.state == before
@@ -101,22 +101,22 @@ def move(
 
 
 def start_above(connection: Connection, round_id: int, version: int) -> bool:
-    """Let the first estimate of a round come above a version; false if it has one, or does so."""
+    """Set a round's first version above a version; False if it is estimated, or already above."""
     is_early = rounds.c.state.in_((RoundState.OPEN, RoundState.LABELING))
     which = (rounds.c.id == round_id, is_early, rounds.c.version < version)
-    # The version stays under the first one, as of every round without an estimate.
+    # The version stays below the first one, as in every round without an estimate.
     return change(connection, rounds, *which, first_version=version + 1, version=version) == 1
 
 
 def read_events(connection: Connection, round_id: int) -> list[dict[str, Any]]:
-    """Read every move of a round and why, oldest first."""
+    """Read all events of a round with their reasons, oldest first."""
     columns = [round_events.c[name] for name in ("at", "before", "after", "reason")]
     query = select(*columns).where(round_events.c.round_id == round_id).order_by(round_events.c.id)
     return [dict(row) for row in connection.execute(query).mappings()]
 
 
 def last_reasons(connection: Connection, round_ids: Sequence[int]) -> dict[int, str]:
-    """Read why each of some rounds made its last move; what else was noted of it is not for all."""
+    """Read the reason of each round's last move, without events that did not move it."""
     c = round_events.c
     is_move = c.before.is_distinct_from(c.after)
     query = select(c.round_id, c.reason).where(c.round_id.in_(round_ids), is_move).order_by(c.id)
@@ -138,9 +138,9 @@ def replace_settings(connection: Connection, round_id: int, settings: RoundSetti
 def note_evidence(
     connection: Connection, claim: Claim, revision: int, due_at: datetime | None
 ) -> None:
-    """Record which label revision the evidence of a claimed open round was read at.
+    """Record the label revision up to which evidence of a claimed open round was computed.
 
-    ``due_at`` is when more of these labels count; None if all do.
+    ``due_at`` is when the next of these labels counts; None if all count.
     """
     hold(connection, claim)
     values = {"evidence_revision": revision, "evidence_due_at": due_at}
@@ -148,12 +148,12 @@ def note_evidence(
 
 
 def note_event(connection: Connection, round_: Round, reason: str, now: datetime) -> None:
-    """Record something about a round that does not move it."""
+    """Record an event of a round that does not move it."""
     note_move(connection, round_.id, round_.state, round_.state, reason, now)
 
 
 def note_obstacle(connection: Connection, claim: Claim, obstacle: str, now: datetime) -> None:
-    """Record once why a claimed round cannot go on now, however often it is tried."""
+    """Record why a claimed round cannot continue; repeats of the same reason are ignored."""
     goes_on = rounds.c.state.not_in((RoundState.SKIPPED, RoundState.ABANDONED))
     other = update(rounds).where(
         is_held(claim), goes_on, rounds.c.reason.is_distinct_from(obstacle)
@@ -172,11 +172,11 @@ def note_move(
     reason: str,
     now: datetime,
 ) -> None:
-    """Record a move, or what happened in a state."""
+    """Record a move, or an event without one."""
     event = {"round_id": round_id, "at": now, "before": before, "after": after, "reason": reason}
     insert_all(connection, round_events, [event])
 
 
 def note_first_scan(connection: Connection, claim: Claim, at: datetime) -> None:
-    """Record when the predictions of a claimed round were looked at, unless they were before."""
+    """Record the time of the first scan of a claimed round's predictions."""
     change(connection, rounds, is_held(claim), rounds.c.first_look_at.is_(None), first_look_at=at)

@@ -1,4 +1,4 @@
-"""Windows that were drawn before: how much they held, and how much of it was flagged."""
+"""Sizes of earlier drawn windows, and of their flagged parts."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from monitor.storage.tables import histories, round_parts, rounds, strata
 
 @dataclass(frozen=True, slots=True)
 class DrawnWindow:
-    """A window as its round saw it when it was drawn.
+    """A window as counted when its round was drawn.
 
-    ``predictions`` is what its ``rows`` stand for, where the log keeps a sample.
+    ``predictions`` is the number that ``rows`` represent, if the log keeps a sample.
     """
 
     number: int
@@ -38,10 +38,10 @@ def drawn_windows(
     before: datetime,
     at_most: int,
 ) -> list[DrawnWindow]:
-    """Read the newest windows of a monitor that were drawn before a slot, newest first.
+    """Read the newest drawn windows of a monitor before a slot, newest first.
 
-    Only those whose rows count as they do by the settings: by the same amount, and of a log that
-    keeps the same share.
+    Skips windows whose rows count differently than by the settings: by another amount, or from a
+    log that keeps another share.
     """
     source = rounds.c.settings["source"]
     weight, sampling = source["columns"]["weight"].as_string(), source["kept_with"].as_json()
@@ -75,7 +75,7 @@ def drawn_windows(
 def segment_totals(
     connection: Connection, round_ids: Sequence[int]
 ) -> dict[int, dict[tuple[str, str] | None, int]]:
-    """Read how many items of some rounds have each value of each segment column."""
+    """Read the number of items by segment column and value, by round."""
     of_draw = (round_parts.c.name == "segments") & (round_parts.c.version == 0)
     query = select(*round_parts.c["round_id", "counts"]).where(of_draw)
     totals: dict[int, dict[tuple[str, str] | None, int]] = {}
@@ -89,7 +89,7 @@ def segment_totals(
 def window_sizes(
     connection: Connection, drawn: Sequence[DrawnWindow]
 ) -> list[tuple[int, int, int]]:
-    """Read what was flagged, of how much, in how many rows of some windows, in any order."""
+    """Read (flagged size, size, rows) of some windows, in any order; skips empty windows."""
     rows = {each.round_id: each.rows for each in drawn}
     flagged = func.sum(case((strata.c.flagged, strata.c.size), else_=0))
     query = (

@@ -38,12 +38,12 @@ _ITEM = ("id", "stratum", "order", "score", "predicted", "segments", "challenged
 GROUP = ""
 """Key of an item's group among its segments: no column has an empty name."""
 TALLIED = ("size", "planned", "rows")
-"""Columns of ``strata`` that a tally has under the same names."""
+"""Columns of ``strata`` that are also fields of a tally."""
 _STORE_ID = select(store.c.id).scalar_subquery().label("store_id")
 
 
 def write_margins(connection: Connection, round_id: int, margins: Mapping[str, float]) -> None:
-    """Note the half-widths that a round's plan expects, by metric."""
+    """Store the half-widths expected by a round's plan, by metric."""
     rows = (
         {"round_id": round_id, "metric": metric, "half_width": float(half)}
         for metric, half in margins.items()
@@ -52,7 +52,7 @@ def write_margins(connection: Connection, round_id: int, margins: Mapping[str, f
 
 
 def read_margins(connection: Connection, names: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Read the planned half-widths of rounds that take labels, by round and metric."""
+    """Read the planned half-widths of rounds in labeling, by round and metric."""
     query = (
         select(monitors.c.name, rounds.c.slot, *planned_margins.c["metric", "half_width"])
         .join_from(rounds, monitors)
@@ -83,9 +83,9 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class StratumTally:
-    """A stratum of a round, and the labels of a version.
+    """A stratum of a round, and the label counts of a version.
 
-    ``rows`` is what the size was estimated from, where the log is a sample.
+    ``rows`` is the number of rows that the size was estimated from, if the log is a sample.
     """
 
     stratum: Stratum
@@ -100,9 +100,9 @@ class StratumTally:
 def newest_history(
     connection: Connection, monitor_id: int, *, threshold: float | None, key_parts: Sequence[object]
 ) -> History | None:
-    """Find the newest history with these settings, regardless of its model version."""
+    """Return the newest history with these settings and any model version, or None."""
     query = select(histories).where(histories.c.monitor_id == monitor_id)
-    # The key is a digest that the model version is part of, so it cannot be asked for.
+    # The key is a digest that includes the model version, so a query cannot match it.
     for row in connection.execute(query.order_by(histories.c.id.desc())):
         parts = (*key_parts, row.band_edges["unscored"])
         if row.key == _history_key(row.model_version, threshold, parts):
@@ -119,7 +119,7 @@ def history_for(
     key_parts: Sequence[object],
     unscored: bool,
 ) -> History | None:
-    """Find the history that rounds with these settings belong to."""
+    """Return the history of rounds with these settings, or None."""
     parts = (*key_parts, unscored)
     keys = [_history_key(each, threshold, parts) for each in spellings(model_version)]
     query = select(histories).where(histories.c.monitor_id == monitor_id, histories.c.key.in_(keys))
@@ -130,7 +130,7 @@ def history_for(
 def histories_of_model(
     connection: Connection, monitor_id: int, *, model_version: str | None, threshold: float | None
 ) -> list[int]:
-    """Ids of a monitor's histories of one model version and threshold, oldest first."""
+    """Return the ids of a monitor's histories with a model version and threshold, oldest first."""
     query = select(histories.c.id).where(
         histories.c.monitor_id == monitor_id,
         or_(*(histories.c.model_version.is_not_distinct_from(v) for v in spellings(model_version))),
@@ -140,7 +140,7 @@ def histories_of_model(
 
 
 def last_history(connection: Connection, monitor_id: int, *, before: datetime) -> History | None:
-    """Read the history of a monitor's last closed round before a slot; None without one."""
+    """Read the history of a monitor's last closed round before a slot, or None."""
     closed = (rounds.c.monitor_id == monitor_id, rounds.c.state == RoundState.CLOSED)
     query = (
         select(histories)
@@ -158,7 +158,7 @@ def read_history(connection: Connection, history_id: int) -> History:
 
 
 def read_history_here(connection: Connection, history_id: int) -> tuple[History, str]:
-    """Read one history, and the id of the store that it is in."""
+    """Read one history, and the id of its store."""
     row = connection.execute(select(histories, _STORE_ID).where(histories.c.id == history_id)).one()
     return _history(row), row.store_id
 
@@ -183,7 +183,7 @@ def add_history(
     reference: Mapping[str, tuple[int, int]] | None,
     now: datetime,
 ) -> int:
-    """Open a history; raises `RoundMoved` if another round opened it meanwhile."""
+    """Add a history; raises `RoundMoved` if another round added it meanwhile."""
     row = {
         "monitor_id": monitor_id,
         "key": _history_key(model_version, threshold, (*key_parts, edges.unscored)),
@@ -209,7 +209,7 @@ def add_items(
     parts: Mapping[bool, int] = MappingProxyType({True: 0, False: 0}),
     checkers: Mapping[str, int] = MappingProxyType({}),
 ) -> None:
-    """Write drawn items, what labelers see, and tasks by labeler, for second copies and checks."""
+    """Store drawn items, their shown content, and tasks, including second copies and checks."""
     insert_all(connection, items, item_rows(round_id, drawn))
     seen = (
         {"round_id": round_id, "item_id": item.id, "shown": dict(shown.get(item.id, {}))}
@@ -238,7 +238,7 @@ def _slots(
 
 
 def item_rows(round_id: int, drawn: Iterable[Item]) -> list[dict[str, Any]]:
-    """Make the rows of drawn items, for the table of items."""
+    """Return the rows of drawn items for the table ``items``."""
     return [
         picked(item, _ITEM) | {"round_id": round_id, "segments": _stored_segments(item) or None}
         for item in drawn
@@ -251,7 +251,7 @@ def _stored_segments(item: Item) -> dict[str, str]:
 
 
 def write_strata(connection: Connection, round_id: int, planned: Sequence[StratumTally]) -> None:
-    """Write the counted strata of a round."""
+    """Store the counted strata of a round."""
     rows = [
         {"round_id": round_id, "stratum": part.stratum.name, "position": position}
         | picked(part.stratum, ("flagged", "low", "high", "unscored", "verdict"))
@@ -264,7 +264,7 @@ def write_strata(connection: Connection, round_id: int, planned: Sequence[Stratu
 def write_issues(
     connection: Connection, round_id: int, issues: Mapping[str, tuple[int, bool]]
 ) -> None:
-    """Replace the remarks on a round's rows: reason to (count, whether bad)."""
+    """Replace the issues of a round's rows: reason to (count, whether bad)."""
     remove(connection, round_issues, round_issues.c.round_id == round_id)
     rows = [
         {"round_id": round_id, "reason": reason, "count": count, "bad": bad}
@@ -275,14 +275,14 @@ def write_issues(
 
 
 def read_issues(connection: Connection, round_id: int) -> dict[str, tuple[int, bool]]:
-    """Read the remarks on a round's rows."""
+    """Read the issues of a round's rows."""
     return read_all_issues(connection, [round_id]).get(round_id, {})
 
 
 def read_all_issues(
     connection: Connection, round_ids: Sequence[int]
 ) -> dict[int, dict[str, tuple[int, bool]]]:
-    """Read the remarks on the rows of some rounds, by round."""
+    """Read the issues of the rows of some rounds, by round."""
     issues: dict[int, dict[str, tuple[int, bool]]] = {}
     for some in chunks(round_ids):
         query = select(round_issues).where(round_issues.c.round_id.in_(some))
@@ -309,7 +309,7 @@ def read_all_strata(
 
 
 def stratum_of(row: Row[Any]) -> Stratum:
-    """Take the stratum out of a row with the columns of ``strata``."""
+    """Return the stratum from a row with the columns of ``strata``."""
     verdict = None if row.verdict is None else Verdict(row.verdict)
     return Stratum(row.stratum, row.flagged, row.low, row.high, row.unscored, verdict)
 
@@ -333,10 +333,10 @@ def _history_key(
 
 
 def _key_seed(connection: Connection, round_id: int) -> str:
-    """Seed the keys of a round's tasks, by what never changes of a round.
+    """Return the seed for the keys of a round's tasks, derived from immutable data of the round.
 
-    Rounds that share a block's seed differ by their monitors' names: ids would change places if a
-    restored store met them in another order, and an answer be taken for another class.
+    Rounds that share a block's seed add their monitor's name. Ids of monitors would not do: they
+    may be swapped in a restored store, and an answer would then count for another class.
     """
     columns = (*rounds.c["seed", "slot", "monitor_id"], monitors.c.name, _STORE_ID)
     query = select(*columns).join_from(rounds, monitors).where(rounds.c.id == round_id)
@@ -346,6 +346,6 @@ def _key_seed(connection: Connection, round_id: int) -> str:
 
 
 def _task_key(seed: str, item_id: str, slot: int) -> str:
-    """Make a key that no spreadsheet takes for a number: it begins with a letter."""
+    """Return a task key; it begins with a letter, so that spreadsheets keep it as text."""
     copy = "" if slot == 1 else str(slot)
     return "t" + hashlib.sha256(f"{seed}/task{copy}/{item_id}".encode()).hexdigest()[:16]

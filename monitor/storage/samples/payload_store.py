@@ -1,4 +1,4 @@
-"""What labelers were shown, or were to be: found again to be deleted, by item and by monitor."""
+"""Content shown to labelers: queries by item and by monitor, and deletion."""
 
 from __future__ import annotations
 
@@ -29,21 +29,22 @@ def rounds_with_item(
 
 
 def task_keys(connection: Connection, round_id: int, item_id: str) -> list[str]:
-    """Keys under which people were asked about an item of a round."""
+    """Return the task keys of an item of a round."""
     query = select(tasks.c.key).where(tasks.c.round_id == round_id, tasks.c.item_id == item_id)
     return list(connection.scalars(query.order_by(tasks.c.slot)))
 
 
 def forget_item(connection: Connection, round_id: int, item_id: str) -> bool:
-    """Delete what labelers saw of one item; false if there was nothing."""
+    """Delete the shown content of one item; False if there was none."""
     c = payloads.c
     return remove(connection, payloads, c.round_id == round_id, c.item_id == item_id) > 0
 
 
 def removed_monitors(connection: Connection, names: Collection[str], now: datetime) -> list[Round]:
-    """Read the rounds of monitors not among ``names`` whose labels nobody waits for any more.
+    """Read the rounds with shown content of monitors not in ``names``, once late labels are over.
 
-    Another config may have them, so a round counts only after that one would have retired it.
+    Another config may have these monitors, so a round counts only after that config would have
+    deleted the content.
     """
     removed = select(monitors.c.id).where(monitors.c.name.not_in(listed(connection, list(names))))
     query = (
@@ -51,7 +52,7 @@ def removed_monitors(connection: Connection, names: Collection[str], now: dateti
         .where(rounds.c.monitor_id.in_(removed), exists().where(payloads.c.round_id == rounds.c.id))
         .order_by(rounds.c.slot)
     )
-    # When the last label comes is in the settings of each round, which no query can compare.
+    # The time of the last label depends on each round's settings, which no query can compare.
     removed_rounds = [read_round(connection, each) for each in connection.scalars(query).all()]
     return [round_ for round_ in removed_rounds if _last_label(round_) < now]
 
