@@ -101,6 +101,17 @@ def test_wrong_settings_are_refused_by_name(guardrail, value, reason):
     assert reason in checked.out + checked.err
 
 
+@pytest.mark.parametrize("chance", ["1e-9", "1.5", "null", "'nan'::double"])
+def test_rows_without_a_usable_probability_are_bad_rows(guardrail, chance):
+    guardrail.select("all.parquet", "true", extra=f"({chance})::double as share")
+    guardrail.config(budget=BUDGET, kept=declared("share"))
+
+    checked = guardrail.run("check")
+
+    assert "PROBLEM" in checked.out
+    assert "probability of being kept not from 0.000001 to 1" in checked.out
+
+
 @pytest.mark.parametrize(("ratio", "asks"), [("0.1", True), ("1", False), ("much", False)])
 def test_check_asks_where_a_tracing_library_keeps_a_sample(bare, monkeypatch, ratio, asks):
     monkeypatch.setenv("MLFLOW_TRACE_SAMPLING_RATIO", ratio)

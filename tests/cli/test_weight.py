@@ -103,6 +103,7 @@ def test_wrong_settings_are_refused_by_name(payments, changes, reason):
         ("case when i % 20 = 0 then -5 else 10 end", "amount negative"),
         ("case when i % 3 = 0 then 0 else 10 end", "amount 0, which count for nothing"),
         ("case when i % 20 = 0 then null else 10 end", "250 of 5000 rows cannot be used"),
+        ("case when i % 20 = 0 then 'inf'::double else 10 end", "amount missing or not a number"),
         ("0", "can be sampled (5000 rows with the amount 0, which count for nothing)"),
         ("1e16", "give them in a larger unit"),
         ("case when i = 17000 then 1e7 else 10 end", "one item holds 9"),

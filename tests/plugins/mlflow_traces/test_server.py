@@ -12,15 +12,20 @@ from types import SimpleNamespace
 import httpx
 import pytest
 from mlflow import MlflowClient
+from mlflow.tracing.client import TracingClient
 
 from monitor.domain.errors import DeliveryFailed, SourceRefused, SourceUnavailable
 from monitor.domain.model import Answer, Task, Window
 from monitor.plugins.mlflow_traces.labels import FeedbackLabeler
+from monitor.plugins.mlflow_traces.paths import split_item
 from monitor.plugins.mlflow_traces.settings import FeedbackLabels
 from tests.faults.proxy import FOR_EVER, FaultProxy
 from tests.mlflow_server import MlflowServer, accounts
+from tests.plugins.mlflow_traces.feedback_scene import answer_all, item_of, put_back, value_of
 from tests.plugins.mlflow_traces.trace_store import TraceStore, source_of
+from tests.rounds.scene import Scene, settings
 from tests.servers import cannot_start
+from tests.service.pages.people import on_page
 from tests.sources.prediction_files import TWO, WEEK
 
 EXAMPLE = runpy.run_path(str(Path(__file__).parents[3] / "examples/guardrail.py"))
@@ -57,6 +62,31 @@ def test_spans_posted_by_opentelemetry_are_the_predictions(mlflow_url):
     texts = {f"tr-{each.id}/{each.id[16:]}": {"inputs.text": each.text} for each in flagged}
     assert source.show(drawn, WHOLE) == texts
     assert source.span() == (MESSAGES[0].at, MESSAGES[-1].at)
+
+
+@pytest.mark.thorough
+def test_a_round_of_a_server_on_postgresql_ends_with_its_answers_on_the_spans(
+    database, postgres_url, tmp_path
+):
+    with MlflowServer(tmp_path, more=("--backend-store-uri", postgres_url)) as server:
+        name, _, _ = experiment_at(server.url)
+        scene = Scene(database, settings(labels=8), source=gate(server.url, name))
+        on_page(scene, tmp_path).now = WHOLE.end
+        scene.run()
+        keys = answer_all(scene, Answer.POSITIVE)
+        scene.run()
+        delivered = put_back(scene)
+
+        client = TracingClient(server.url)
+        drawn = [split_item(item_of(scene, key)) for key in keys]
+        given = [(span_id, client.get_trace_info(trace_id)) for trace_id, span_id in drawn]
+
+    assert scene.round(1).state == "closed"
+    assert (delivered.failed, len(keys)) == ({}, 8)
+    for span_id, info in given:
+        [own] = info.assessments
+        assert (own.name, own.span_id, own.source.source_id) == ("mail", span_id, "ada")
+        assert value_of(own) is True
 
 
 def test_a_deleted_experiment_is_refused_by_name(mlflow_url):
