@@ -93,7 +93,7 @@ def pr_monitor(
 def _group(
     alone: str | Callable[..., None], commands: dict[str, Callable[..., None]]
 ) -> typer.Typer:
-    """Gather commands under a word, which ``alone`` prints help with a text, or does something."""
+    """Group commands under a word; ``alone`` is its help text, or what it does by itself."""
     if isinstance(alone, str):
         group = typer.Typer(help=alone, no_args_is_help=True)
     else:
@@ -169,7 +169,7 @@ def main() -> None:
         try:
             app(prog_name="pr-monitor")
         finally:
-            if sys.stdout is not None:  # as where it was closed by whoever started this
+            if sys.stdout is not None:  # None if the parent process closed it
                 # Here, since at exit Python reports a failed write with a traceback.
                 sys.stdout.flush()
     except MonitorError as error:

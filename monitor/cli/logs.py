@@ -27,7 +27,7 @@ def set_up_logs(*, service: bool = False, json: bool = False) -> None:
     A ``service`` logs everything, since nobody reads what it prints, but an obstacle only when it
     begins, changes or ends.
     """
-    # Nothing is there where whoever started this has closed it.
+    # None if the parent process closed it.
     stream = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for_people = stream.isatty() and not json
     processors: list[Processor] = [

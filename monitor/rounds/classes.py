@@ -154,7 +154,7 @@ def publish_lost(context: MonitorContext, slot: datetime, marker: ClassVersion) 
     try:
         is_written = _publish(context, slot)
     except Exception:
-        context.settled.is_new = True  # look at it again, however old it is
+        context.settled.is_new = True  # check it again, regardless of its age
         raise
     if is_written:
         context.settled.note(slot, marker)

@@ -128,7 +128,7 @@ class PagesInMlflow:
         names = application.names
         needed = [name for name in names if page.startswith(f"/monitors/{name}")] or names
         if page.startswith("/static/"):
-            needed = names[:1]  # these files are the same for everybody who comes in
+            needed = names[:1]  # these files are the same for all users
         prefix = application.config.mlflow.experiment_prefix
         answers = await self._ask(scope, [f"{prefix}/{name}" for name in needed])
         if (other := next(filter(_decides_nothing, answers), None)) is not None:

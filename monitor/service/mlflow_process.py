@@ -87,7 +87,7 @@ class MlflowProcess:
         """Begin no further delivery; the one in flight ends first."""
         with self._lock:
             self._stopping = True
-            if self._task is not None:  # by the end of its input the process knows of it
+            if self._task is not None:  # the end of its input stops the process
                 with suppress(BrokenPipeError):
                     self._task.close()
                 self._task = None

@@ -69,6 +69,6 @@ def _with_limits(uri: str, seconds: float) -> str:
         limits = dict.fromkeys(("connect_timeout", "read_timeout"), str(math.ceil(seconds)))
     else:
         return uri
-    from sqlalchemy import make_url  # noqa: PLC0415  only where a database is asked
+    from sqlalchemy import make_url  # noqa: PLC0415  only for databases
 
     return make_url(uri).update_query_dict(limits).render_as_string(hide_password=False)

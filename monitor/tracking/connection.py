@@ -139,7 +139,7 @@ def one_try_and_quiet(tracking_uri: str) -> Iterator[None]:
     configure = logging.config.fileConfig
     databases: Any = sys.modules.get("mlflow.store.db.utils")  # there where MLflow is a database
     attempts = getattr(databases, _MOST_ATTEMPTS, None)
-    # MLflow before 3.7 would put handlers of its own in place of this process's at each migration.
+    # MLflow before 3.7 would replace this process's handlers at each migration.
     logging.config.fileConfig = lambda *_, **__: None
     try:
         for name, value in settings.items():
@@ -408,7 +408,7 @@ class Deadline:
 
 
 class Timed:
-    """MLflow's client, each call of it inside the deadline."""
+    """MLflow's client, with each call inside the deadline."""
 
     def __init__(
         self,

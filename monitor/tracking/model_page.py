@@ -159,7 +159,7 @@ def _stands_of(tags: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
 
 def _grade(status: str) -> int:
-    """Grade what a tag says; a word that somebody else wrote there comes last."""
+    """Grade a status tag; any other word comes last."""
     return Status(status).grade if status in set(Status) else len(Status) + 1
 
 

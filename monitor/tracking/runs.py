@@ -53,7 +53,7 @@ class NewRun:
 
 
 def find_or_create(client: MlflowClient, experiment: str, key: RunKey, new: NewRun) -> Run:
-    """Return the run of the key, restored if somebody deleted it, or created."""
+    """Return the run of the key, restored if it was deleted, or created."""
     from mlflow.exceptions import MlflowException  # noqa: PLC0415
 
     runs = _with_key(client, experiment, key)
@@ -82,10 +82,10 @@ def settle(client: MlflowClient, experiment: str, key: RunKey) -> Run:
     if not runs:
         message = f"the MLflow run of {key.value} was removed while it was written; it is retried"
         raise DeliveryFailed(message, sink_down=False)
-    keep, *duplicates = runs  # `_with_key` sorts alike for every worker, so all keep this one
+    keep, *duplicates = runs  # `_with_key` sorts equally for every worker, so all keep this one
     for other in duplicates:
         if _is_live(other):
-            # Tagged, so that it is not taken for one that somebody deleted by hand.
+            # Tagged, so that it is not taken for a run that a person deleted.
             client.set_tag(other.info.run_id, DUPLICATE_OF, keep.info.run_id)
             client.delete_run(other.info.run_id)
     return _live(client, keep)
@@ -134,7 +134,7 @@ class TrackedExperiment:
 def find_or_create_experiment(
     client: MlflowClient, name: str, artifacts: Path | None
 ) -> TrackedExperiment:
-    """Find or create an experiment; files go to ``artifacts``, or where the server wants them.
+    """Find or create an experiment; files go to ``artifacts``, or to the server's default.
 
     Raises `DeliveryFailed` if it was deleted: only a person can decide about that.
     """

@@ -106,7 +106,7 @@ def _line(name: str, metrics: list[str]) -> dict[str, Any]:
 def _state(
     sections: list[str], charts: list[list[dict[str, Any]]], *, run_list: bool = False
 ) -> dict[str, Any]:
-    """Describe what the page shows: our sections first, those that MLflow makes closed."""
+    """Describe what the page shows: our sections first, MLflow's own ones closed."""
     ours = [_section(f"pr-monitor {n}", name, is_open=True) for n, name in enumerate(sections)]
     theirs = [_section(f"mlflow {name}", name, is_open=False) for name in _SECTIONS_OF_MLFLOW]
     return {

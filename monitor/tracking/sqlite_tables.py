@@ -52,7 +52,7 @@ def _build(path: Path) -> None:
 
     @event.listens_for(engine, "connect")
     def _without_journal(connection: sqlite3.Connection, _: object) -> None:
-        connection.execute("pragma journal_mode = off")  # nobody goes on with what is half built
+        connection.execute("pragma journal_mode = off")  # a half-built file is never used
         connection.execute("pragma synchronous = off")
 
     _initialize_tables(engine)  # type: ignore[no-untyped-call]

@@ -104,12 +104,12 @@ def _limit_values(report: RoundReport) -> dict[str, float | None]:
 
 
 def firing(report: RoundReport) -> list[str]:
-    """Name the metrics whose alert fires, each once."""
+    """Return the metrics whose alert fires, each once."""
     return list(dict.fromkeys(row.metric for row in report.firing))
 
 
 def unusual(report: RoundReport) -> list[str]:
-    """Name the kinds of notices that the round has, each once."""
+    """Return the kinds of notices that the round has, each once."""
     return list(dict.fromkeys(row.kind for row in report.notices))
 
 

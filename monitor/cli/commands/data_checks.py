@@ -108,9 +108,9 @@ def _version_warnings(frame: Frame) -> Iterator[str]:
 
 
 def _where_warnings(context: MonitorContext, window: Window, *, is_empty: bool) -> Iterator[str]:
-    """Describe rows that do not count, though their values nearly are those that count.
+    """Describe rows that do not count, though their values are nearly the ones that count.
 
-    Where no row counts, `is_empty`, ``source.where`` may write all values otherwise.
+    If no row counts (``is_empty``), ``source.where`` may spell all values differently.
     """
     excluded = context.source.excluded(window)
     for column, values in excluded.items():

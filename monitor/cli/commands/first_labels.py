@@ -64,7 +64,7 @@ class FirstLabels:
 
     @property
     def points(self) -> dict[str, float]:
-        """Points of precision and recall, where they exist and are shares that a plan can use."""
+        """Return the points of precision and recall that exist and that a plan can use."""
         points = {name: self.result.estimate(name)["point"] for name in _SHOWN[:2]}
         return {
             name: point for name, point in points.items() if point is not None and 0 < point < 1

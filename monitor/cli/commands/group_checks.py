@@ -15,7 +15,7 @@ from monitor.presentation.parts.runs import groups_question
 from monitor.rounds.sampling.plausibility import missing_groups
 
 _LEAST_GROUPS = 10  # of a class; with fewer, 95 % of Student's t is far from 95 % of the normal
-_MOST_OF_ONE = 0.25  # of the items of a class, where there are groups enough
+_MOST_OF_ONE = 0.25  # of the items of a class, if there are enough groups
 _MOST_ALONE = 0.5  # of the ids
 _MOST_EQUAL = 0.1  # of the items
 _BEGINNING = re.compile(r"(.*[A-Za-z].*[-_:/.#|])[^-_:/.#|]+")  # dates and numbers are no groups

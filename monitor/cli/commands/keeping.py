@@ -36,7 +36,7 @@ OUT_OF_REACH = (
     "files that pr-monitor labels export wrote, and copies that people keep outside of the folder",
     "backups of the store, until they are older than you keep them",
 )
-"""Where a deleted text may still stand."""
+"""Locations that may still have a deleted text."""
 
 
 def backup(

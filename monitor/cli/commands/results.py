@@ -63,7 +63,7 @@ def status(
         if monitor is None:
             with application.database.read() as connection:
                 removed = removed_monitors(connection, application.names)
-        # What one monitor promises stands in its settings; several promise more together.
+        # One monitor's promise is in its settings; the promises of several add up.
         promised = application.config.false_alarms_a_year() if monitor is None else {}
         promises = promise_lines(application.config) if len(promised) > 1 else []
     # Of many monitors the values take time, and text has no use for them.

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from monitor.labeling.column import ColumnLabeler, ColumnSettings
     from monitor.rounds.context import MonitorContext
 
-_COMPARED = 1_000  # ids that are looked for in other forms, or in the predictions
+_COMPARED = 1_000  # ids to search for in other forms, or in the predictions
 _SHOWN = 3  # ids of each side
 _FEW = 0.5  # of a mature window's items; a truth with a row for each knows more
 

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 def echo(text: str = "", *, indent: str = "", colour: str | None = None) -> None:
-    """Print a line; on a terminal a long one goes on below itself, ``indent`` further in.
+    """Print a line; a terminal wraps a long one, with further lines ``indent`` further in.
 
     ``colour`` colours the first word.
     """

@@ -121,7 +121,7 @@ def alert_json(alert: StoredAlert) -> dict[str, Any]:
 
 
 def with_links(overview: Overview, link: Link) -> Overview:
-    """Add where the rounds of open alerts show in MLflow."""
+    """Add the addresses of open alerts' rounds in MLflow."""
     notices = {
         alert_id: notice.model_copy(update={"link": link(notice)})
         for alert_id, notice in overview.firing_notices.items()

@@ -62,7 +62,7 @@ def _recorded(batch: HistoryBatch, counted: Sequence[Counted]) -> dict[Pooling, 
     """Pool up to each affected round, for each pooling setting among them (mostly just one)."""
     poolings = {member.round.settings.pooling for member in batch.affected}
     due = batch.affected[0]
-    cells = cells_to_pool(due.tally.frame, due.round.settings.sample)  # alike in a history
+    cells = cells_to_pool(due.tally.frame, due.round.settings.sample)  # equal in a history
     reference = before_launch(due.tally.frame, batch.history.reference)
     return {
         pooling: history_states(counted, reference, pooling, cells=cells, since=len(batch.earlier))

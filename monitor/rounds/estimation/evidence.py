@@ -121,7 +121,7 @@ def _guess_of_matrix(matrix: ReferenceMatrix, counts: Counts) -> Rates:
 
 SHARE = 0.8  # Probability that an alert ends within the stated rounds
 ROUNDS = 52  # Most rounds that are simulated
-PATHS = 400  # Simulated alerts: a share of .8 of them has a standard error of .02
+PATHS = 400  # Simulated alerts: a share of 0.8 of them has a standard error of 0.02
 LARGEST = 700  # Log evidence above which e**x is no finite number
 
 

@@ -73,7 +73,7 @@ class PooledChecks:
     @classmethod
     def of(cls, past: Sequence[ClassChecks]) -> PooledChecks:
         """Pool rounds, the newest last, from the last clear change of the column's errors on."""
-        # By what they stand for: plans move along the score, and so does the share of hard items.
+        # Weighted by items: plans move along the score, and so does the share of hard items.
         each = [cls._together([one]) for one in past]
         change = quality_change([plain_checks(one.counts, one.items) for one in each])
         if change is None:

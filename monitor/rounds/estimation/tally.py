@@ -29,7 +29,7 @@ class Counted(Protocol):
 
     @property
     def missing(self) -> NDArray[np.int64]:
-        """Items handed out that have no usable answer, per stratum."""
+        """Items sent out without a usable answer, per stratum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Tally:
 
     @property
     def missing(self) -> NDArray[np.int64]:
-        """Items handed out that have no usable answer, per stratum."""
+        """Items sent out without a usable answer, per stratum."""
         return np.array([s.planned - s.labeled for s in self.strata], dtype=np.int64)
 
 

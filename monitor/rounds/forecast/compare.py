@@ -93,7 +93,7 @@ def with_others(connection: Connection, round_: Round, others: Others) -> Compar
         sample = labeled_sample(labels, round_.settings.sample)
     except NoCurves as error:
         raise _refused(round_, error) from error
-    # Its flagged items count for the window only if it decided on every item of it.
+    # Its flagged items count for the window only if it decided on every item there.
     counted = others.rows == sum(part.size for part in labels.strata)
     try:
         comparison = compare(

@@ -203,7 +203,7 @@ def check_judge(frame: Frame, settings: RoundSettings) -> Oddities:
 def _value_concerns(frame: Frame, settings: RoundSettings) -> tuple[Concern, ...]:
     """Return concerns about values of a judge's column that are probably misread."""
     judge = settings.judge
-    assert judge is not None  # noqa: S101  looked at by the caller
+    assert judge is not None  # noqa: S101  checked by the caller
     least = settings.bad_rows_max * sum(part.size for part in frame.strata)
     doubtful = doubtful_verdicts(judge, frame.other_verdicts, least)
     concerns = []

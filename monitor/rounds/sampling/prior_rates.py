@@ -61,7 +61,7 @@ def _by_verdict(means: Sequence[float], frame: Frame) -> NDArray[np.float64]:
     if cell is None or cut is None:
         return scores
     up = np.array([part.stratum.flagged for part in frame.strata])
-    # An amount, or items of which a log keeps a sample, tell no more of a judge than their rows.
+    # Amounts, or items of a sampled log, are no more evidence on a judge than their rows.
     rows = [part.size if part.rows is None else abs(part.rows) for part in frame.strata]
     per_row = np.bincount(cell, rows) / np.maximum(np.bincount(cell, size), 1)
     return verdict_scores(size * per_row[cell], scores, up, cut.terms[:, 0], cell)

@@ -163,7 +163,7 @@ def why_unusable(frame: Frame, settings: RoundSettings) -> str | None:
     return None
 
 
-_ALL = 10**9  # labels, where there is one for each item
+_ALL = 10**9  # labels, if each item gets one
 
 
 def edges_of(

@@ -35,7 +35,7 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
-    "referrer-policy": "same-origin",  # with none at all a form would not say where it is from
+    "referrer-policy": "same-origin",  # with none, a form would have no origin
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }

@@ -56,7 +56,7 @@ def message_answer(request: Request, status: HTTPStatus, message: str) -> Respon
         return JSONResponse({"message": message}, status)
     unauthenticated = status is HTTPStatus.UNAUTHORIZED
     sign_in = unauthenticated and request.app.state.way_in.login is not None
-    role = getattr(request.state, "role", None)  # of who asks, if anybody checked who that is
+    role = getattr(request.state, "role", None)  # of the person, if a session was found
     return message_page(status, message, role=role, sign_in=sign_in)
 
 

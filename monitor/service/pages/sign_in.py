@@ -35,8 +35,8 @@ log = structlog.get_logger("monitor.pages")
 FREE_FOR_A_NAME = 5  # Sign-ins under a name that may fail before the next has to wait
 FREE_FOR_AN_ADDRESS = 20  # Those from an address: an office may have one for all
 LONGEST = timedelta(minutes=5)  # Who guesses has 300 tries a day; whose name it is waits no longer
-_IPV6_OF_ONE = 64  # Bits of an IPv6 address that somebody cannot choose
-MOST_AT_ONCE = 8  # Passwords that are looked at at a time: each takes 19 MB
+_IPV6_OF_ONE = 64  # Bits of an IPv6 address that its user cannot choose
+MOST_AT_ONCE = 8  # Passwords that are checked at a time: each takes 19 MB
 
 _WRONG = "This name and this token do not match."
 _WAIT = "Too many sign-ins failed. Try again in {wait}."

@@ -26,7 +26,7 @@ _HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 _NOT_OURS = "open this service as localhost or by its address, or set web.allow_remote\n"
 _BUSY = "too many requests at a time; try again\n"
 
-# FastAPI would tell any provider of the process, such as MLflow's, the addresses and so the links.
+# FastAPI would send addresses, and so links, to any provider of the process, such as MLflow's.
 # Releases without telemetry ignore the argument.
 _NO_TELEMETRY: TelemetryConfig = {
     "auto_configure": False,
@@ -86,7 +86,7 @@ def watchers_app(
     @app.get("/health")
     async def show_health() -> Response:
         # Asks no store, so it needs no thread and is always answered: all threads may be waiting
-        # for a store, and who gets no answer here restarts the service.
+        # for a store, and a watcher without an answer restarts the service.
         return _answer(health())
 
     @app.get("/ready")

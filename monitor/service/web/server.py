@@ -1,4 +1,4 @@
-"""Serving an application from a thread of this process, until it is stopped."""
+"""Serve an application from a thread of this process, until it is stopped."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ _AMBIGUOUS = (
         "body": b"A request has Content-Length or Transfer-Encoding, not both.\n",
     },
 )
-_QUEUED = 32  # Connections that the system keeps until they are taken in
+_QUEUED = 32  # Connections that the system queues until they are accepted
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP, with an end to the patience for anyone who connects and asks nothing."""
+    """HTTP with a timeout for clients that connect and send no request."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -60,14 +60,14 @@ class PatientProtocol(H11Protocol):
         self._patience: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a request; of too many connections the one silent for longest goes."""
+        """Wait for a request; of too many connections, close the one silent for longest."""
         super().connection_made(transport)
         self._wait()
         if len(self.connections) > MOST:
             others = [one for one in self.connections if isinstance(one, PatientProtocol)]
             others.remove(self)
             silent = [other for other in others if other.is_waiting]  # the others are answered
-            # abort and not close: close waits until what was written is read, maybe for ever.
+            # abort and not close: close waits until the client reads the output, maybe for ever.
             min(silent or others, key=attrgetter("since")).transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -76,7 +76,7 @@ class PatientProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def on_response_complete(self) -> None:
-        """Begin to wait for the next request."""
+        """Wait for the next request."""
         super().on_response_complete()
         self._wait()
 

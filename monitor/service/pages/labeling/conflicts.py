@@ -95,7 +95,7 @@ def decide(request: Request, session: Administering, form: OwnForm) -> Response:
 
 
 def conflicts(queue: TaskQueue, connection: Connection) -> list[Conflict]:
-    """Find the items of rounds that take answers on which people differ and nobody decided.
+    """Find the undecided items, of rounds that take answers, on which people differ.
 
     An item is decided, too, if the adjudicator answered that nobody can tell.
     """

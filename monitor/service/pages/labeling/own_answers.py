@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/label/mine")
 
 AT_ONCE = 20  # Answers on a page
-_EXCERPT = 300  # Characters of a text that stand there at once
+_EXCERPT = 300  # Characters of a text that are shown at once
 
 
 @router.get("")

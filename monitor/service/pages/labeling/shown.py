@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from monitor.domain.shown import Shown, Value
 from monitor.domain.visible import visible, visible_lines
 
-AT_FIRST = 4000  # Characters of a cell, and of a text before somebody asks for all
+AT_FIRST = 4000  # Characters of a cell, and of a text until all is requested
 AT_MOST = 200_000  # Characters that are shown at all; ten items are sent at a time
 MOST_ROWS = 200  # Of a table
 

@@ -84,7 +84,7 @@ class TaskQueue:
             return page_store.has_tasks(connection, list(self.accepting(connection)))
 
     def screen(self, annotator: str, *, first: str = "") -> Screen:
-        """Return somebody's next tasks, including those on their screen already.
+        """Return a person's next tasks, including the ones on their screen already.
 
         ``first`` is the key of a task that comes before others if it is theirs.
         """
@@ -144,7 +144,7 @@ class TaskQueue:
         return AnswerOutcome.TAKEN
 
     def shown_to(self, annotator: str, key: str) -> Shown | None:
-        """Read what a task shows, for somebody who has or had it on the screen.
+        """Read the contents of a task, for a person who has or had it on the screen.
 
         An adjudicator sees the tasks of their rounds, too. None for everybody else.
         """
@@ -165,7 +165,7 @@ class TaskQueue:
         )
 
     def progress(self, annotator: str) -> AnnotatorProgress:
-        """Count what remains for somebody."""
+        """Count the remaining items of a person."""
         now = self.clock()
         with self.database.read() as connection:
             _, asking = self._rounds(connection, now)
@@ -284,7 +284,7 @@ class _AnnotatorTasks:
         copies = [other for other in self.tasks if other.item == task.item]
         if any(other.key != task.key and self._spoken_of_by_me(other) for other in copies):
             return AnswerOutcome.NOT_YOURS
-        # The last to whom it was handed may answer, however long ago that was.
+        # The last person who was assigned the task may answer, even much later.
         was_assigned = (task.key, self.annotator) in {(t.key, t.held_by) for t in self.tasks}
         if decides or was_assigned or self._spoken_of_by_me(task):
             return None
@@ -293,12 +293,12 @@ class _AnnotatorTasks:
     def _is_held(self, task: PageTask) -> bool:
         if task.held_until is None:
             return False
-        # Who looked at the clock first may be second at the store, and clocks of two machines
+        # The first to read the clock may be second at the store, and clocks of two machines
         # differ; but an end far beyond the longest was noted by a clock that was ahead.
         return self.now < task.held_until <= self.now + 2 * HELD
 
     def _spoken_of_by_me(self, task: PageTask) -> bool:
-        # Also where it was taken back: estimates take one copy of an item from a person, the first.
+        # Also if it was undone: estimates take one copy of an item from a person, the first.
         return self.annotator in self.latest.get(task.key, {})
 
     def _answered(self, key: str) -> PageStatement | None:
@@ -306,7 +306,7 @@ class _AnnotatorTasks:
 
 
 def names_on_page(rounds: Mapping[str, str]) -> list[str]:
-    """Name the rounds on the page of some rounds, each once."""
+    """Return the rounds on the page of some rounds, each once."""
     return list(dict.fromkeys(rounds.values()))
 
 
