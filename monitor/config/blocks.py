@@ -32,7 +32,7 @@ _PLACEHOLDER = re.compile(rf"\{{\{{({WORD})\}}\}}|(?<!\$)\{{({WORD})\}}")
 
 
 def filled(value: Value, row: Row) -> Value:
-    """Replace placeholders by one monitor's values; a setting that is only one gets its type."""
+    """Replace placeholders by one monitor's values; a sole placeholder keeps the value's type."""
     if isinstance(value, dict):
         return {key: filled(child, row) for key, child in value.items()}
     if isinstance(value, list):

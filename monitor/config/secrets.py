@@ -119,7 +119,7 @@ class Filling:
         self.held.append((way, text, f"<{of_file}>"))
 
     def _refuse_literals(self, way: Way, key: str) -> None:
-        """Refuse a secret written in the config; a URL needs a variable in any of its parts."""
+        """Refuse a secret written in the config; a URL needs a variable in some part."""
         value = self.tree.at(way)
         pattern = _NAMED if key.endswith("url") else rf"\A({_NAMED})+\Z"
         if isinstance(value, dict | list):

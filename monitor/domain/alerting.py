@@ -1,4 +1,4 @@
-"""How evidence becomes alerts: firing, resolved, and revised if late labels change the evidence.
+"""Alerts: fired by evidence, resolved, or revised if late labels change the evidence.
 
 Only the evidence of a round's first version, frozen when the round closes, can fire an alert. While
 an alert is open, later rounds gather evidence of recovery, that is, that the metric keeps its limit

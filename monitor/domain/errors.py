@@ -64,7 +64,7 @@ class ConfigRefused(MonitorError):
 
 
 class SchemaMismatch(ConfigRefused):
-    """The database holds a schema older or newer than this program's."""
+    """The database has a schema older or newer than this program's."""
 
 
 class SchemaNewer(SchemaMismatch):

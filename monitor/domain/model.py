@@ -176,7 +176,7 @@ class StratumFrame:
     def available(self) -> int:
         """Number of items that can be labeled, among those that one scan may draw.
 
-        The largest item limits it: each label represents size/labels, which may not be less.
+        The largest item limits it: a label represents size/labels, which must not be less than it.
         """
         if self.largest:
             room = (self.size + 0.5) / self.largest  # the size is rounded
@@ -256,7 +256,7 @@ class Frame:
 
     @property
     def checked_rows(self) -> int:
-        """Number of rows for the share of bad rows; sizes may be amounts or estimates."""
+        """Denominator of the share of bad rows; sizes may be amounts or estimates."""
         return min(self.size + sum(self.bad_rows.values()), self.rows)
 
     @property

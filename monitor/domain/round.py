@@ -40,7 +40,7 @@ class Round:
     label_revision: int = 0
     estimated_revision: int | None = None
     claimed_until: int | None = None
-    """When the claim on it expires, in ms of the store's clock; kept by an interrupted step."""
+    """When the claim on it expires, in ms of the store's clock; an interrupted step leaves it."""
     snapshot: str | None = None
     """The snapshot of its source that it was drawn from, if that can be read again."""
     registered: str | None = None

@@ -27,7 +27,7 @@ class CheckCounts(NamedTuple):
 
 
 class WeightedChecks(NamedTuple):
-    """Checks of a stratum; ``weight`` is the items that each represents, over its class's mean."""
+    """Checks of a stratum; ``weight`` is the number of items per check, over its class's mean."""
 
     weight: float
     counts: CheckCounts

@@ -150,7 +150,10 @@ def with_keys(connection: Connection, keys: Collection[str]) -> dict[str, dict[s
 
 
 def notified_since(connection: Connection, begins: str, ends: str) -> list[tuple[int, str]]:
-    """Return round and sink of each last ``begins`` notice without a later ``ends`` one, by key."""
+    """Return round and sink of each sink's last ``begins`` notice without a later ``ends`` notice.
+
+    Both arguments are prefixes of keys.
+    """
     begun, ended = _last(connection, begins), _last(connection, ends)
     return [
         (row.round_id, sink)

@@ -245,7 +245,7 @@ def finished_rounds_shown(connection: Connection, name: str, now: datetime) -> l
 
 
 def is_unfinished(now: datetime) -> ColumnElement[bool]:
-    """Whether a row of ``rounds`` is open, has uncounted labels, or still accepts labels."""
+    """Whether a row of ``rounds`` is open, in labeling, or closed with uncounted or late labels."""
     is_corrected = rounds.c.label_revision.is_not_distinct_from(rounds.c.estimated_revision)
     return or_(
         rounds.c.state.in_((RoundState.OPEN, RoundState.LABELING)),
