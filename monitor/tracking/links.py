@@ -9,8 +9,8 @@ from monitor.domain.registered import MODEL_URI
 from monitor.tracking.connection import shown
 
 CLASSIC = "workflowType=machine_learning"
-"""Makes MLflow's page list runs; without it, a new browser shows an empty page of LLM traces. The kind
-of the experiment does not matter (3.17)."""
+"""Makes MLflow's page list runs; without it, a new browser shows an empty page of LLM traces. The
+kind of the experiment does not matter (3.17)."""
 
 
 def round_path(experiment_id: str, round_key: str) -> str:
