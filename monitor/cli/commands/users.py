@@ -84,7 +84,7 @@ def give_role(
 def remove(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     """Remove a user; their answers are kept.
 
-    Who is signed in is out from the next request on.
+    A signed-in user is signed out at the next request.
     """
     from monitor.storage.pages import people_store
 
@@ -99,8 +99,8 @@ def remove(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption =
 def sign_out(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     """Sign a user out in every browser.
 
-    Also who signed in with an account of MLflow: where that is removed, a session that began with
-    it goes on for up to 12 hours otherwise.
+    Also ends sessions that began with an MLflow account. Otherwise, after that account is removed,
+    such a session goes on for up to 12 hours.
     """
     from monitor.storage.pages import people_store
 
