@@ -51,6 +51,7 @@ class _Renamed:
     def __init__(self, source):
         self.source = source
         self.count, self.span = source.count, source.span
+        self.prediction_times = source.prediction_times
 
     def scan(self, *arguments):
         frame = self.source.scan(*arguments)
