@@ -51,7 +51,7 @@ class ClassPosition:
 def index_among(
     connection: Connection, block: str, slot: datetime, rounds: Collection[Round]
 ) -> ClassPosition:
-    """Find the number of a window's report from the block's reports of it and its neighbours.
+    """Return the number and version of a window's report, and the values of the report before.
 
     The number continues from the window before, by the rounds of any monitor that has one in both.
     The highest round number would not do: it falls if classes leave, and MLflow would have two
@@ -127,7 +127,7 @@ def lost_windows(context: MonitorContext) -> dict[datetime, ClassVersion]:
     """Find windows whose averages may be missing, newest first.
 
     Windows whose rounds may take labels are checked whenever a round has changed; older ones once
-    per process, if their report is older than their rounds.
+    per process, if their report is missing or older than their rounds.
     """
     if not context.class_monitors:
         return {}
@@ -180,7 +180,7 @@ def _publish(context: MonitorContext, slot: datetime) -> bool:
     report = _report(state, position, labels)
     with context.database.write() as connection:
         repeated = _block_state(connection, context, slot)
-        if repeated is None or repeated.state != state.state:  # another worker publishes it
+        if repeated is None or repeated.state != state.state:  # it changed meanwhile
             return False
         effect_store.add_effects(connection, [_effect(context, state, report)], context.clock())
     return True
@@ -189,7 +189,7 @@ def _publish(context: MonitorContext, slot: datetime) -> bool:
 def _block_state(
     connection: Connection, context: MonitorContext, slot: datetime
 ) -> _BlockState | None:
-    """Read the state of a window; None if a round has not ended, or none has an estimate."""
+    """Read the state of a window; None while it waits for a round, or if none has an estimate."""
     class_monitors = context.class_monitors
     by_monitor = class_store.rounds_of_slot(connection, list(class_monitors.values()), slot)
     if not all(each.is_settled for each in by_monitor.values()):

@@ -74,7 +74,7 @@ def close_if_due(context: MonitorContext, state: LabelingState, claim: Claim) ->
         follow_labels(context, round_, labels, claim)
         _read_early(context, state, claim)
         return
-    # A disputed item counts as labeled here: people answered it, although not the same.
+    # A disputed item counts as labeled here: people answered it, although they differ.
     empty = classes_without_label(labels.counts(evidence_label))
     if "flagged" in empty:
         _refuse_half_labeled(round_, context.clock(), answered, planned)

@@ -81,8 +81,8 @@ def deliver(
 ) -> Delivered:
     """Deliver all due effects: notices before MLflow, each queue in order.
 
-    A sink that is down is called once. Several processes may deliver at a time: a result is dropped
-    if its claim was lost. A handler that raises holds up its own queue only.
+    A sink that is down is tried once per call. Several processes may deliver at a time: a result is
+    dropped if its claim was lost. A handler with a bug holds up its own queue only.
     """
     call = _Call(database, handlers, clock, link)
     while turn := call.turn():

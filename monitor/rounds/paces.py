@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 DAY = timedelta(days=1)
 COARSE = 0.1
-"""Labels of a round's first reading are dated if made by this share of the time to maturity."""
+"""Share of the time to maturity by which a first reading must be made, to date its labels."""
 
 FEWEST_BY_SCORE = 10
 """Fewest dated labels on each side of a cut for separate paces by score."""
@@ -119,7 +119,7 @@ class FollowedRound:
         return (fall, before) if is_much(fall, before) else None
 
     def _steady(self, flags: Collection[bool]) -> list[tuple[datetime, int]]:
-        """Return the readings without those that lost many labels, as if a file was cut off."""
+        """Return the readings without those that lost many labels: a file may have been cut off."""
         steady: list[tuple[datetime, int]] = []
         for reading in self.readings:
             count, before = _positive(reading, flags), steady[-1][1] if steady else 0

@@ -144,7 +144,7 @@ def _overview(connection: Connection, block: str, classes: Mapping[str, str]) ->
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A round, its estimates, the settings that changed with it, and whether it was restated."""
+    """A round, its estimates, the history or schedule it begins, and whether it was restated."""
 
     round: Round
     estimates: Sequence[EstimateRow]

@@ -293,7 +293,7 @@ def _read_sent(context: MonitorContext, rounds: list[Round]) -> UnsentRounds:
 
 
 def _is_out(round_: Round, sent: UnsentRounds) -> bool:
-    """Whether to read a round's labels: it is drawn, and some of its tasks were sent."""
+    """Whether to read a round's labels: it is drawn, and has no tasks or some were sent."""
     drawn = round_.state in {RoundState.LABELING, RoundState.CLOSED}
     return drawn and round_.id not in sent.none
 

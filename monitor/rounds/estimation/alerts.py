@@ -1,8 +1,8 @@
 """Evidence of a batch or an open round, and the alerts that it opens, ends or revises.
 
-Estimates omit items with contradicting answers, so a person who contradicts all bad labels would
-improve them. So a round ends no alert if its limit is kept or missed depending on how such items
-are counted.
+Estimates omit items with contradicting answers, so a person who contradicts every unfavourable
+answer would improve them. So a round ends no alert if it depends on how such items are counted
+whether the limit is kept.
 """
 
 from __future__ import annotations

@@ -175,7 +175,8 @@ def _within(
 ) -> int | None:
     """Simulate how many rounds it takes until the alert ends if the metric stays at its level.
 
-    None if the level misses the limit, or for a rate of the judge, which is not simulated.
+    None if the level misses the limit, if too few simulated alerts end within `ROUNDS`, or for a
+    rate of the judge, which is not simulated.
     """
     if subject_of(alert.metric) != CLASSIFIER or not keeps(alert.side, alert.limit, level):
         return None

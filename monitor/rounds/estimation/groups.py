@@ -24,7 +24,7 @@ KIND = "groups"
 NOTED = 1.5
 """Design effect above which a round notes the effective number of its labels."""
 FAR = 3.0
-"""Standard errors from which the rate by group differs from the rate by item."""
+"""Least difference of the rate by group from the rate by item that is noted, in standard errors."""
 _LABELS = {Answer.POSITIVE: True, Answer.NEGATIVE: False}
 
 

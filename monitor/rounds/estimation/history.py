@@ -3,8 +3,9 @@
 A score cell has few labels, so it has no history. All cells of a predicted class form one stratum
 of the plain labels that they are worth (`monitor.stats.design.cell_counts`). In each round they
 count at the sizes of the estimated round, so that a window whose scores moved does not change the
-rate. If verdicts cut cells, each cell has its present items, with its own round's shares of
-verdicts: a judge that changes without notice never moves the rate of a score cell.
+rate if each cell has kept its own. If verdicts cut cells, each cell has its present items, with its
+own round's shares of verdicts: a judge that changes without notice never moves the rate of a score
+cell.
 """
 
 from __future__ import annotations

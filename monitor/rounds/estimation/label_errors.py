@@ -61,7 +61,7 @@ class PooledChecks:
     """Checks of a class in the ``rounds`` newest rounds, and how these differ from earlier ones.
 
     ``counts``, and the ``items`` that they stand for, are tp, fn, tn and fp of each stratum.
-    ``newest`` are the checks since the ``change`` if that is not certain.
+    ``newest`` are the checks since the ``change``, if it is not certain that there was one.
     """
 
     counts: Sequence[Sequence[int]] = ((0, 0, 0, 0),)
@@ -139,7 +139,7 @@ class CheckedLabels:
         """Return the error rates of labels by class; labels that nobody checks count as correct.
 
         Returns two results if errors may have changed. Raises `NoBetterThanChance` if the labels of
-        a class may be no better than chance.
+        a class may well be no better than chance.
         """
         audits = {up: pooled.audits() for up, pooled in self._by_class().items()}
         flagged, passed = audits.get(True, [None]), audits.get(False, [None])

@@ -78,8 +78,7 @@ def expected_round(
     assumed: ``precision``, ``recall``, ``flagged_rate`` and ``size``.
 
     Raises `InputRefused` if there are no labels to plan from, or the assumed values contradict each
-    other;
-    `SourceRefused` if there are no predictions to plan from.
+    other; `SourceRefused` if there are no predictions to plan from.
     """
     settings = context.settings.round
     planned = scan_to_plan(context) if assumed is None else _assumed(assumed, settings)

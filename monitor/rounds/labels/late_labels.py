@@ -111,9 +111,10 @@ class PastLabels:
         return arrival_curve(arrivals, coarse=0.0)
 
     def _late_since(self, enough: float) -> datetime | None:
-        """Return the start of the newest run of windows with late labels; None if all have them.
+        """Return the start of the run of windows with late labels that ends with the newest one.
 
-        Skips windows whose labels may still come.
+        None if the newest window is not late, or all are. Skips windows whose labels may still
+        come.
         """
         newest = max(each.at for each in self.labels)
         ages: dict[Window, list[float]] = {}

@@ -21,7 +21,7 @@ FEWEST = 2  # Older labels: a single one may be a typing error
 def older_labels_concern(
     context: MonitorContext, labeler: ReadsTruth, ids: Sequence[str], window: Window
 ) -> str | None:
-    """Report how many labels became known before their prediction; None if few did."""
+    """Report how many labels became known before their prediction; None if few or unknown."""
     with outside("collect"):
         labeled_at = labeler.label_times(ids)
     if not labeled_at:

@@ -202,7 +202,10 @@ def near_misses_concern(
 
 
 def positives_only_concern(reach: ClassReach) -> str | None:
-    """Suggest that the truth lists positives only; None if it has a negative, or nearly all."""
+    """Suggest that the truth lists positives only; None if that is unlikely.
+
+    It is likely if no row is negative, and at least `FEWEST` items have a row and as many none.
+    """
     unlabeled = reach.checked - reach.known
     is_likely = reach.known == reach.positive and min(reach.known, unlabeled) >= FEWEST
     return positives_only_sentence(reach.known, unlabeled) if is_likely else None

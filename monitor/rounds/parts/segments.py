@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 METRICS = ("precision", "recall")
 MARGIN = 0.1
-"""Half-width for which missing labels are counted, if the config has no margin."""
+"""Half-width for which the labels still needed are counted, if the config has no margin."""
 
 
 Name: TypeAlias = tuple[tuple[str, str], ...]

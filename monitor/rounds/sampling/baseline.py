@@ -40,7 +40,7 @@ ROUNDS = 8  # Earlier rounds that show how much is usually flagged: two months o
 def check_baseline(
     context: MonitorContext, frame: Frame, slot: datetime, settings: RoundSettings
 ) -> Oddities:
-    """Compare a window with earlier windows."""
+    """Compare a window with earlier windows, or the flagged share of a first one with the reference."""
     sizes, drawn = _drawn_before(context, slot, settings)
     usual = _usually_flagged(sizes, settings)
     concerns = plausibility.flag_concerns(frame, usual, settings.threshold)
@@ -228,7 +228,7 @@ ENOUGH, AT_MOST = 3, 8
 """Fewest and most windows to compare with."""
 
 LEAST = 30
-"""Usual rows of which half is no chance: under 15 of 30 come once in 1,000 windows."""
+"""Fewest usual rows to report half as many: under 15 of 30 come by chance in 1 of 1,000 windows."""
 
 
 def doubts(context: MonitorContext, round_: Round, frame: Frame) -> tuple[Concern, ...]:

@@ -27,7 +27,7 @@ from monitor.presentation.windows import broken_pictures_sentence
 FACTOR = 5
 """Least factor by which an implausible flagged rate is off: classifiers drift by less."""
 
-LEVEL = 0.999  # Probability that a rate this far off is not by chance
+LEVEL = 0.999  # Probability that a rate which has not changed is not reported
 
 RELEASE_LEVEL = 1e-6
 """p-value below which releases are not by chance: the mark or the probability is wrong."""

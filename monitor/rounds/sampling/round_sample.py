@@ -1,4 +1,4 @@
-"""Choose the items of a round, which are labeled twice, and which labels people check."""
+"""Choose the items of a round, those that are labeled twice, and the labels that people check."""
 
 from __future__ import annotations
 
