@@ -99,8 +99,7 @@ def remove(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption =
 def sign_out(name: NameArgument, config: ConfigOption = CONFIG, json: JsonOption = False) -> None:
     """Sign a user out in every browser.
 
-    Also ends sessions that began with an MLflow account. Otherwise, after that account is removed,
-    such a session goes on for up to 12 hours.
+    They can sign in again with their token; to prevent that, remove the user.
     """
     from monitor.storage.pages import people_store
 
