@@ -169,7 +169,7 @@ def _is_quiet(current: MonitorVersion, now: datetime, scan: MonitorScan | _Saved
 
 
 def _labels(labelers: Sequence[Labeler], states: dict[str, str]) -> str:
-    """Describe the state of label locations; empty if one cannot describe its state.
+    """Describe the state of label locations; empty if the state of one is unknown.
 
     A location that monitors share is read once.
     """

@@ -48,7 +48,7 @@ class SharedScans:
 
     @contextmanager
     def shared(self, context: MonitorContext) -> Iterator[None]:
-        """Keep the shared window of a monitor, if it has one, while the block runs."""
+        """Read the shared window of a monitor, if it has one, and release it at the end."""
         block, source = context.settings.round.block, context.source
         if block is None or not isinstance(source, SharesScans):
             yield

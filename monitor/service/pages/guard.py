@@ -35,7 +35,7 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
-    "referrer-policy": "same-origin",  # with none, a form would have no origin
+    "referrer-policy": "same-origin",  # with no-referrer, a form would hide its origin
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }

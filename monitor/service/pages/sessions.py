@@ -37,7 +37,7 @@ class WebSession:
 
 
 class WayIn(Protocol):
-    """How people come in: by a link, or by a name and a password."""
+    """How people come in: by a link, or by a name and a token."""
 
     @property
     def login(self) -> str | None:
@@ -50,7 +50,7 @@ class WayIn(Protocol):
 class Sessions:
     """Starts and finds sessions, which are valid for the way of signing in that began them.
 
-    A session that began with a link is invalid if the pages ask for names and passwords.
+    A session that began with a link is invalid if the pages ask for names and tokens.
     """
 
     def __init__(self, database: Database, clock: Clock, way_in: WayIn) -> None:

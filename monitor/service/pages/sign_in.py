@@ -36,7 +36,7 @@ FREE_FOR_A_NAME = 5  # Sign-ins under a name that may fail before the next has t
 FREE_FOR_AN_ADDRESS = 20  # Those from an address: an office may have one for all
 LONGEST = timedelta(minutes=5)  # Who guesses has 300 tries a day; whose name it is waits no longer
 _IPV6_OF_ONE = 64  # Bits of an IPv6 address that its user cannot choose
-MOST_AT_ONCE = 8  # Passwords that are checked at a time: each takes 19 MB
+MOST_AT_ONCE = 8  # Tokens that are checked at a time: each takes 19 MB
 
 _WRONG = "This name and this token do not match."
 _WAIT = "Too many sign-ins failed. Try again in {wait}."
@@ -132,7 +132,7 @@ class SignIn:
         return self._users.role(name)
 
     def name_of(self, name: str, password: str, address: str) -> str:
-        """Return the user with a name and password; raises `SignInRefused` otherwise."""
+        """Return the user with a name and a token (``password``), or raise `SignInRefused`."""
         # No thread waits here: else all threads could, and labeling would stop.
         if not self._room.acquire(blocking=False):
             raise SignInRefused(HTTPStatus.SERVICE_UNAVAILABLE, _BUSY)

@@ -115,9 +115,9 @@ class TaskQueue:
     ) -> AnswerOutcome:
         """Take an answer to a task, or with None undo the last one.
 
-        Only from the person to whom the task was assigned last: a key alone, which a colleague may
-        have read out, is not enough. An answer that is sent again, because its receipt was lost,
-        counts once.
+        Only from the person to whom the task was assigned last, or who has answered it: a key
+        alone, which a colleague may have read out, is not enough. An answer that is sent again,
+        because its receipt was lost, counts once.
 
         revision: Number of the person's answers to the task when they saw it.
         decides: Whether it is the decision of an adjudicator, to whom no task is assigned.
