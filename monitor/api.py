@@ -447,9 +447,9 @@ def plan(
     precision, recall, flagged_rate, size
         Assumed values in place of a monitor; ``size`` is 100,000 items by default.
     margin, precision_margin, recall_margin
-        Half-width of both intervals, or of one of them.
+        Half-width to reach in both intervals, or in one of them.
     labels
-        Number of labels. If neither margins nor labels are given: the half-widths of the
+        Number of labels available. If neither margins nor labels are given: the half-widths of the
         config, or 0.05 each.
     judge_tpr, judge_fpr
         Shares of the positives and of the negatives to which an assumed judge says yes; ``judged``

@@ -213,10 +213,11 @@ def _of_part(
 ) -> tuple[Labeler, ...]:
     """Return the labelers of a part of a round, the one that it was opened with first.
 
-    A round that asks people keeps the folder of its tasks. It also reads today's folder if that
-    exists, because people may put answers there. It keeps whether people answer yes or no or choose
-    a class, and which classes. Any other kind is read with today's config, so that a wrong path or
-    name can be corrected, except for settings that decide the round (`Labeling.as_opened`).
+    A round that asks people keeps the folder of its tasks. It also reads the folder of today's
+    config, if that has one, because people may put answers there. It keeps whether people answer
+    yes or no or choose a class, and which classes. Any other kind is read with today's config, so
+    that a wrong path or name can be corrected, except for settings that decide the round
+    (`Labeling.as_opened`).
     """
     if today is None:
         return (_stored_labeler(opened_with, block, make),)

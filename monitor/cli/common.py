@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def option(takes: str, what: str, *names: str, **more: Any) -> Any:
-    """Declare an option by its type and help; its default name is the parameter's."""
+    """Declare an option by its placeholder and help; its default name is the parameter's."""
     return typer.Option(*names, help=what, metavar=takes, **more)
 
 

@@ -98,7 +98,7 @@ class Snapshots(Protocol):
 
 
 def at_snapshot(source: Source, snapshot: str | None) -> Source:
-    """Return a source as of a snapshot; the source itself if it keeps none."""
+    """Return a source as of a snapshot; the source itself if there is none."""
     if snapshot is None or not isinstance(source, Snapshots):
         return source
     return source.at(snapshot)
@@ -216,7 +216,7 @@ class ReadsTruth(Protocol):
     ) -> Census:
         """Count the labels of all items of the predicted classes in ``flags``.
 
-        Raises `LabelsRefused` if the column holds no known value.
+        Raises `LabelsRefused` if these items have values, but none with a meaning.
         """
 
     def census_state(self, window: Window) -> str:

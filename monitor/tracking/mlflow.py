@@ -91,7 +91,7 @@ class MlflowSettings(Settings):
     """Address of MLflow, and the names of our experiments.
 
     Credentials come from MLflow's own variables (``MLFLOW_TRACKING_USERNAME``, ...).
-    ``registry_uri`` is the address of the model registry, if it is another one. ``timeout`` is how
+    ``registry_uri`` is the address of the model registry, if it is not the same. ``timeout`` is how
     long one delivery may take over the network. Set ``status_pages`` if MLflow's server serves our
     status pages (``mlflow server --app-name pr_monitor``): each run then links to its own.
     """

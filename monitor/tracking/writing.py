@@ -125,8 +125,8 @@ def _log_batch(
 ) -> None:
     """Write metrics, params and tags in one transaction; estimates to the model as well.
 
-    Deletes tags of an earlier version that this one lacks. Keeps existing params, and skips the
-    metrics of a purged model: else MLflow refuses the whole batch.
+    Deletes tags of an earlier version that this one lacks. Keeps existing params, and writes no
+    metrics to a purged model: else MLflow refuses the whole batch.
     """
     from mlflow.entities import Param, RunTag  # noqa: PLC0415
     from mlflow.exceptions import MlflowException  # noqa: PLC0415

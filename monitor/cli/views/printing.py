@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 def echo(text: str = "", *, indent: str = "", colour: str | None = None) -> None:
-    """Print a line; a terminal wraps a long one, with further lines ``indent`` further in.
+    """Print a line; wraps it for a terminal, with further lines ``indent`` further in.
 
     ``colour`` colours the first word.
     """
