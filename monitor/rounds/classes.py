@@ -53,9 +53,9 @@ def index_among(
 ) -> ClassPosition:
     """Return the number and version of a window's report, and the values of the report before.
 
-    The number continues from the window before, by the rounds of any monitor that has one in both.
-    The highest round number would not do: it falls if classes leave, and MLflow would have two
-    windows at one step.
+    The number counts on from the window before, else back from the one after, by the rounds of any
+    monitor that has one in both. The highest round number would not do: it falls if classes leave,
+    and MLflow would have two windows at one step.
     """
     same = class_store.report_of_block(connection, block, slot)
     previous = class_store.report_before(connection, block, slot)

@@ -44,7 +44,8 @@ def run(context: MonitorContext) -> None:
     A round that fails does not stop the others, even if it ends the process: rounds whose worker
     stopped in mid-step run last, one at a time, the longest waiting first.
 
-    Raises the gravest `MonitorError` of these steps after all of them have run.
+    Raises an error of opening at once, and the gravest `MonitorError` of the other steps after all
+    of them have run.
     """
     open_due(context)
     noted = _error_of(partial(note_missed_limits, context))

@@ -40,7 +40,7 @@ ROUNDS = 8  # Earlier rounds that show how much is usually flagged: two months o
 def check_baseline(
     context: MonitorContext, frame: Frame, slot: datetime, settings: RoundSettings
 ) -> Oddities:
-    """Compare a window with earlier windows, or the flagged share of a first one with the reference."""
+    """Compare a window with earlier ones; the flagged share of a first one with the reference."""
     sizes, drawn = _drawn_before(context, slot, settings)
     usual = _usually_flagged(sizes, settings)
     concerns = plausibility.flag_concerns(frame, usual, settings.threshold)
