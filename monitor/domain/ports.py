@@ -98,7 +98,7 @@ class Snapshots(Protocol):
 
 
 def at_snapshot(source: Source, snapshot: str | None) -> Source:
-    """Return a source as of a snapshot; the source itself if there is none."""
+    """Return a source as of a snapshot; the source itself if no snapshot is given or kept."""
     if snapshot is None or not isinstance(source, Snapshots):
         return source
     return source.at(snapshot)
