@@ -179,7 +179,7 @@ class ColumnGuess:
         self._take("id", "which column is the id (--id)", unique, why)
 
     def _written_time(self) -> str | None:
-        """Return the only column whose texts are times in a common format; None if not one."""
+        """Return the only column whose texts are times in a common format, or None."""
         texts = {name: [f"{value}" for value in all_] for name, all_ in self._free(_TEXT).items()}
         written = [
             name

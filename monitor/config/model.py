@@ -94,7 +94,7 @@ class Classes(Settings):
 
 
 ONE_BAND, ONE_CELL = Bands(flagged=1, passed=1), Cells(flagged=1, passed=1)
-"""Used without scores, which leave nothing to divide a class by."""
+"""Used without scores, since there is then nothing to divide a class by."""
 
 
 class MonitorConfig(Settings):
@@ -167,7 +167,7 @@ class MonitorConfig(Settings):
         return is_set and getattr(self.sample, name) not in (None, least)
 
     def settings(self) -> MonitorSettings:
-        """Return the settings for rounds, without secrets or paths."""
+        """Return the settings for rounds, without secrets."""
         scored = self.source.has_scores
         sample = (
             self.sample

@@ -58,8 +58,8 @@ class Adapter(Generic[SettingsT, SiteT, MadeT]):
 class SourceSettings(Settings):
     """Settings common to all sources; a source adds ``kind: Literal[...]`` and its own settings.
 
-    An item is flagged if its score is at least ``threshold``. ``timeout`` limits one reading.
-    ``grace`` is how long a round waits for predictions that are missing or unusable.
+    With a ``threshold``, an item is flagged if its score is at least that. ``timeout`` limits one
+    reading. ``grace`` is how long a round waits for predictions that are missing or unusable.
     """
 
     threshold: float | None = None
@@ -167,7 +167,7 @@ class LabelerSite(NamedTuple):
     store: The `monitor.storage.database.Database` of the rounds.
     tracking_uri, experiment: MLflow's address, and an experiment for this monitor's labels.
     source: The source of the monitor's predictions.
-    block: The block that the monitor belongs to; None for a single monitor.
+    block: The block that the rounds were opened in; None for a single monitor.
     """
 
     folder: Path

@@ -52,7 +52,7 @@ def gravest_of(errors: Iterable[MonitorError]) -> MonitorError | None:
 
 
 class MonitorError(Exception):
-    """Base class of this package's errors."""
+    """Base class of all errors that a user may see."""
 
     exit_code: ClassVar[int] = 1
 
@@ -153,7 +153,7 @@ class DeliveryBroke(DeliveryFailed):
 
 
 class RoundMoved(TryLater):
-    """Another worker moved the round first, and does this step."""
+    """Another worker moved the round first; it has done, or is doing, this step."""
 
 
 class StoppedByBug(MonitorError):

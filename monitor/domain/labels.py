@@ -15,7 +15,7 @@ from typing import NamedTuple
 from monitor.domain.model import Answer, LabelKind
 
 CLOCK_TOLERANCE = timedelta(minutes=15)
-"""How far an annotator's clock may be ahead of this machine's. Later times are refused: no
+"""How far an annotator's clock may be ahead of this machine's. A later time does not count: no
 correction would ever be newer."""
 
 _ANSWERS = frozenset({Answer.POSITIVE, Answer.NEGATIVE})

@@ -278,7 +278,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class UsualRate:
-    """Flagged share of earlier rounds; ``rounds`` is 0 if they come from the reference matrix."""
+    """Flagged and all items of earlier ``rounds``; if these are 0, of the reference."""
 
     flagged: float
     size: int
@@ -358,7 +358,7 @@ class LabelEvent:
     kind: LabelKind = LabelKind.GIVEN
 
     def revision(self, at: datetime) -> str:
-        """Return a key of this statement, unique per annotator and task."""
+        """Return a key that identifies this statement among its annotator's on the same task."""
         text = f"{self.kind}|{self.answer}|{at.isoformat()}"
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 

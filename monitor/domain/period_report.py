@@ -10,7 +10,10 @@ from monitor.domain.setting_types import Report
 
 
 class UncountedRound(Report):
-    """A round of the period without an estimate; ``reason`` is provisional numbers or its end."""
+    """A round of the period without an estimate.
+
+    ``reason`` has its provisional numbers, or says why it ended or cannot continue.
+    """
 
     round: int
     state: str

@@ -216,7 +216,7 @@ class ReadsTruth(Protocol):
     ) -> Census:
         """Count the labels of all items of the predicted classes in ``flags``.
 
-        Raises `LabelsRefused` if these items have values, but none with a meaning.
+        Raises `LabelsRefused` if there are values, but none that means 1 or 0.
         """
 
     def census_state(self, window: Window) -> str:
@@ -256,13 +256,13 @@ class Labeler(Protocol):
         """Assign tasks. Tasks that are already assigned stay as they are."""
 
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
-        """Return label events for tasks, by key, since ``cursor``: each at least once."""
+        """Return label events since ``cursor`` for these tasks (by key), each at least once."""
 
     def close(self, round_name: str) -> None:
         """Stop asking for labels of a round and delete what was shown. Labels stay."""
 
     def forget(self, round_name: str, keys: Collection[str]) -> Sequence[str]:
-        """Delete what tasks of a round showed, and return where it was stored."""
+        """Delete the shown content of these tasks of a round, and return where it was stored."""
 
 
 @runtime_checkable

@@ -154,7 +154,7 @@ too wide to decide whether a limit is kept (benchmarks/missing_answers.py)."""
 class AnswersRow(Report):
     """Number of answers that a round requested and received, and their delays after its opening.
 
-    50 %, 90 % and 100 % of them had arrived after ``half_hours``, ``most_hours`` and
+    50 %, 90 % and 100 % of the received ones arrived within ``half_hours``, ``most_hours`` and
     ``last_hours``.
     """
 

@@ -62,8 +62,8 @@ class Sample(Settings):
 
     ``max_labels: all`` is for a single labeler of kind ``column``: the labels of all items are
     counted in the source, and no item is drawn. If each class has its own labeler, a class labeled
-    by a column is always counted this way, in addition to ``max_labels``. Rounds with a challenger
-    always draw items.
+    by a column is counted this way, in addition to ``max_labels``. Rounds with a challenger count
+    no class this way.
     """
 
     margin: Margin = Margin()

@@ -116,8 +116,8 @@ class SegmentRow(Report):
 
     ``point`` and ends borrow strength from the labels of other segments; the three ``alone`` fields
     do not. ``more_round`` and ``more_segment`` are the labels still needed to reach ``margin``, if
-    added to the whole round (None: no number suffices) or to the segment only. All three are None
-    if the metric is undefined.
+    added to the whole round (None: no number suffices) or to the segment only. These two and
+    ``margin`` are None if the metric is undefined.
     """
 
     segment: str
@@ -172,8 +172,8 @@ class WorseSegmentRow(Report):
 class SegmentSearchRow(Report):
     """Number of segments and pairs searched, and the ``worse`` ones.
 
-    ``level`` bounds the expected share of false discoveries among the worse ones, and of their
-    intervals that miss.
+    ``level`` bounds the expected share of false discoveries among the worse ones, and the expected
+    share of their intervals that miss.
     """
 
     searched: int

@@ -84,7 +84,7 @@ class Pooling(Settings):
     """How earlier rounds inform this one (beta run-length mixture, docs/method.md).
 
     ``hazard`` is the probability per round that a class changed. ``restart`` is the weight of a
-    stratum's history after a change, in labels of its rarer answer. ``robust_weight`` is the least
+    stratum's history after a change, in labels of its rarer answer. ``robust_weight`` is the fixed
     weight of the round alone, regardless of the history: a larger one covers better after a change
     and narrows less. With the defaults, intervals covered the truth in at least 88 % of simulated
     rounds after changes of 3 to 15 points in either direction, and in 98 % in quiet times, at 0.74

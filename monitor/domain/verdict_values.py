@@ -14,8 +14,8 @@ class DoubtfulVerdicts:
     """Rows of doubtful values that are not positive, by value.
 
     ``positive_in_form`` values differ from a positive only in case, blanks, punctuation or a code
-    fence. ``unlisted`` are other values that the config does not list; it is empty if there is just
-    one and it is a plain answer.
+    fence. ``unlisted`` has the others that the config does not list; it is empty if they are noise,
+    or one plain answer besides noise.
     """
 
     positive_in_form: Mapping[str, int]

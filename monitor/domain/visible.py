@@ -33,7 +33,7 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str) -> str:
-    r"""Replace control characters of a text by their codes, but keep tabs and line breaks.
+    r"""Replace control and direction characters by their codes, but keep tabs and line breaks.
 
     >>> print(visible_lines("a\x1b[31m \u202egnp.exe"))
     a\x1b[31m \u202egnp.exe

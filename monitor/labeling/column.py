@@ -69,12 +69,12 @@ class ColumnSettings(Labeling):
     The truth is in the files of ``path``. Without ``path``, ``source`` reads it, with the same
     access: ``table`` names its table as in ``source``, by default the predictions' table.
 
-    A row labels its item 1 if ``value`` is one of ``positive``, else 0. By default (1 or true),
-    only 0 or false mean 0, and other values are refused. With another ``positive``, all other
-    values mean 0, or only those listed in ``negative``; a value that may mean a missing label
-    (``unknown``, ``pending``, ``none``, ``?``) is refused until one of the lists has it. With
-    ``unlisted_means: negative``, all other values mean 0 regardless of ``positive``, as for one
-    class among many; a block of ``classes`` sets it.
+    A row labels its item 1 if ``value`` is one of ``positive``, else 0. If ``positive`` is 1, true
+    or both (the default), only 0 or false mean 0, and other values are refused. With another
+    ``positive``, all other values mean 0, or only those listed in ``negative``; a value that may
+    mean a missing label (``unknown``, ``pending``, ``none``, ``?``) is refused until one of the
+    lists has it. With ``unlisted_means: negative``, all other values mean 0 regardless of
+    ``positive``, as for one class among many; a block of ``classes`` sets it.
 
     An item without a row (or with an empty value) waits. With ``missing_means: negative``, its
     label is 0 once ``matures`` has passed since its prediction. ``time`` is the column with the
@@ -90,9 +90,10 @@ class ColumnSettings(Labeling):
     zeros or blanks) that no prediction has; ``similar_ids: accept`` confirms that such rows belong
     to other items.
 
-    ``checks`` is the number of random items per round that people also label, without seeing the
-    column's labels. The labeler under ``checks`` asks them, else the labeler of the other class.
-    Their answers measure the errors of the column, for estimates with the basis ``corrected``.
+    Beside another labeler, ``checks`` is the number of random items per round that people also
+    label, without seeing the column's labels. The labeler under ``checks`` asks them, else the
+    labeler of the other class. Their answers measure the errors of the column, for estimates with
+    the basis ``corrected``.
 
     ``deadline`` is ``matures`` by default. It cannot be earlier: labels that arrive early are not a
     random sample of all labels.
@@ -276,7 +277,7 @@ class ColumnLabeler:
     def collect(self, tasks: Mapping[str, Task], cursor: str | None) -> Collected:
         """Return the answer of every task, or nothing if neither rows nor maturity changed.
 
-        Raises `LabelsRefused` if all values are neither positive nor negative.
+        Raises `LabelsRefused` if there are values, but none is positive or negative.
         """
         if not tasks:
             return Collected(cursor=cursor, was_read=False)

@@ -258,7 +258,7 @@ class _FileRows:
         return Collected((), (refusal, *self._refusals()), problems=(str(refusal),))
 
     def _moved(self) -> tuple[dict[int, str], int]:
-        """Return the rows that show another task's content, by column, and the number compared.
+        """Return rows that show another task's content, with the column, and the number compared.
 
         Other differences, such as a date in the format of a spreadsheet, are ignored.
         """

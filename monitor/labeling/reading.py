@@ -123,7 +123,7 @@ def read_text(path: Path, setting: str, most: int) -> str:
 
 
 def open_file(path: Path, *, follow: bool) -> IO[bytes]:
-    """Open a file for reading without blocking, as a pipe without a writer would."""
+    """Open a file for reading; a pipe without a writer does not block it."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     if not follow:
         flags |= getattr(os, "O_NOFOLLOW", 0)

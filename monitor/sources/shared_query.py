@@ -55,7 +55,8 @@ MOST_MONITORS = 100  # of one reading, since SQLite compares at most 127 bounds
 MOST_VALUES = 10_000  # of a statement; every database accepts this number
 
 MOST_CANDIDATES = 250_000
-"""Most candidates of one reading, about 100 bytes each: more than 30 monitors usually need."""
+"""Most candidates of one reading, about 100 bytes each; 30 monitors need fewer once their strata
+are known."""
 
 
 @dataclass(frozen=True, slots=True)

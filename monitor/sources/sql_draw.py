@@ -287,7 +287,7 @@ def _by_rank(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _current(groups: Iterable[buckets.BucketCount]) -> list[buckets.BucketCount]:
-    """Return the groups to draw from: strata with the newest model version."""
+    """Return the groups to draw from: strata of the estimated model version."""
     return [group for group in buckets.of_newest_version(groups) if group.bucket >= 0]
 
 
@@ -327,7 +327,7 @@ def _untimed(reading: Reading, query: Query) -> list[buckets.BucketCount]:
 
 
 def _in_order(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a sort key: md5 and id; rows with equal ids by score, those without one last."""
+    """Return a sort key: md5, id, then score from the lowest, with rows without one last."""
     _, drawn, item_id, score, *carried = row
     return (drawn, item_id, score is None, score or 0.0, [(each is None, each) for each in carried])
 

@@ -39,7 +39,7 @@ class Columns(Settings):
     A name alone is a column shown as text; other kinds are in the next section.
 
     ``segments`` are columns, such as a country or a client, whose values get separate precision and
-    recall; the 20 largest values of a window are shown.
+    recall; the 20 largest values of a window are shown separately.
 
     ``group`` is the column of groups of similar items, such as a user, a session or a campaign. The
     intervals of the process and alerts then allow for similarity within a group. An item without a
@@ -305,7 +305,7 @@ class TableSettings(SourceSettings):
 
     @property
     def negatives(self) -> tuple[str, ...]:
-        """Texts that mean not flagged: ``negative``, or 0 and false, or 1 and true if reversed."""
+        """Texts that mean not flagged: by default 0 and false, or 1 and true if 0 is positive."""
         if self.negative is not None:
             return tuple(all_texts(self.negative))
         positives = set(all_texts(self.positive))

@@ -129,7 +129,7 @@ class TableTruths:
         return truth_rows(of_item, assumed_zone=self._assumed_zone)
 
     def in_reading(self, reading: Reading) -> tuple[Query, Subquery]:
-        """Return a subquery of all values for joins in a reading: id, value, known, style."""
+        """Return the query and, for joins, a subquery of all values: id, value, known, style."""
         query = self._query(reading)
         timed = self._columns.time is not None
         item_id, value, known, style = (

@@ -80,7 +80,7 @@ def store_id(connection: Connection) -> str:
 
 
 def current_revision(database: Database) -> str | None:
-    """Read the store's schema revision; None if the store is empty."""
+    """Read the store's schema revision; None if it has no schema."""
     with database.read() as connection:
         return _current(connection)
 

@@ -1,4 +1,4 @@
-"""Answers of people to be written back to the source, and items whose answers were forgotten."""
+"""Answers of people to be written back to the source, and items whose answers it must forget."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def answers_by(connection: Connection, round_id: int, labeler: str) -> dict[str,
 
 
 def forgotten_items(connection: Connection, round_id: int) -> set[str]:
-    """Return the items of a round whose answers are to be forgotten."""
+    """Return the items of a round whose answers somebody asked to forget."""
     is_of_round = effects.c.round_id == round_id, effects.c.kind == EffectKind.ANSWERS
     payloads = connection.scalars(select(effects.c.payload).where(*is_of_round))
     return {payload["item"] for payload in payloads if "item" in payload}

@@ -22,7 +22,10 @@ _SUFFIX = " notes"
 
 
 class ChangedAnswers(NamedTuple):
-    """Number of answers that replace an annotator's stored one, and number older than it."""
+    """Numbers of answers that differ from their annotator's stored one.
+
+    ``changed`` answers are later than it and replace it, ``older`` ones are not.
+    """
 
     changed: int = 0
     older: int = 0
@@ -40,7 +43,7 @@ def count_changes(connection: Connection, events: Sequence[LabelEvent]) -> Chang
 
 
 def _is_later(event: LabelEvent, statements: Sequence[Statement]) -> bool | None:
-    """Whether an answer is later than the stored one; None if the two are equal."""
+    """Whether an answer is later than the different one that is stored; None if none differs."""
     by_annotator = [statement for statement in statements if statement.annotator == event.annotator]
     stored_answer = current_answers(by_annotator).get(event.annotator)
     is_stored = (event.at, event.answer) in {(one.at, one.answer) for one in by_annotator}

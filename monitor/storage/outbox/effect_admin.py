@@ -102,7 +102,10 @@ def hold(connection: Connection, sink: str, until: datetime) -> int:
 
 
 def orphans(connection: Connection, sinks: Collection[str], before: datetime) -> dict[str, int]:
-    """Find sinks with waiting effects that no config serves; returns each one's first effect id."""
+    """Return the sinks that waiting effects have and ``sinks`` lacks, with the first effect's id.
+
+    Only effects created earlier than ``before`` count.
+    """
     query = (
         select(effects.c.id, effects.c.sink)
         .where(

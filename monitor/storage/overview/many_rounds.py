@@ -40,7 +40,7 @@ class RoundProgress:
 
 @dataclass(slots=True)
 class MonitorRounds:
-    """The rounds of a monitor that status pages show.
+    """The rounds of a monitor that its status shows.
 
     Only ``future`` rounds have slots in the future. ``blocked`` rounds have a reason why they
     cannot take their next step.
@@ -57,7 +57,7 @@ class MonitorRounds:
 def read_monitor_rounds(
     connection: Connection, now: datetime, monitor: str | None = None
 ) -> dict[str, MonitorRounds]:
-    """Read the rounds that status pages show, of one monitor or of all."""
+    """Read the rounds that the status shows, of one monitor or of all."""
     is_closed = rounds.c.state == RoundState.CLOSED
     ends = select(monitors.c.name, newest_round(now), newest_round(now, is_closed))
     ids = {name: pair for name, *pair in connection.execute(ends.where(named(monitor)))}
@@ -107,7 +107,7 @@ def read_many(connection: Connection, round_ids: Sequence[int]) -> list[Round]:
 
 
 def read_before(connection: Connection, round_ids: Sequence[int], *, skipped: bool) -> list[Round]:
-    """Read, for each round, the one before it in a list and the last drawn one before it."""
+    """Read the rounds before these: of each, the one before it in a list and the last drawn one."""
     ids = {
         before
         for some in chunks(round_ids)

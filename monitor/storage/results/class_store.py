@@ -44,7 +44,10 @@ def rounds_of_block(connection: Connection, block: str, slot: datetime) -> list[
 def ended_windows(
     connection: Connection, names: Collection[str], *, since: datetime | None = None
 ) -> dict[datetime, ClassVersion]:
-    """Return the windows in which all rounds have ended and at least one closed, newest first."""
+    """Return the windows, newest first, whose rounds have all ended, one or more of them closed.
+
+    A closed round with labels that are not counted yet does not count as ended.
+    """
     is_closed = rounds.c.state == RoundState.CLOSED
     is_over = or_(
         and_(is_closed, rounds.c.label_revision == rounds.c.estimated_revision),

@@ -57,7 +57,7 @@ def drop_concern(connection: Connection, round_id: int, kind: str) -> None:
 
 
 def forget_doubt(connection: Connection, monitor_id: int) -> None:
-    """Delete a monitor's `DOUBT` concerns, after a person has checked them."""
+    """Delete a monitor's `DOUBT` concerns, after its rounds were compared with MLflow."""
     own = select(rounds.c.id).where(rounds.c.monitor_id == monitor_id)
     remove(connection, concerns, concerns.c.kind == DOUBT, concerns.c.round_id.in_(own))
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 _STORED = np.dtype("<i8")
 _COUNTED = -(2**62)  # differs from all numbers of rows and of amounts
 _LAYOUT = -6
-"""First value of a packed row: minus the number of its columns. Rows of older versions differ and
-are computed again; without this value, they begin with a size, which is never negative."""
+"""First value of a packed row: minus the number of its columns. Rows of older versions have another
+number, or begin with a size, which is never negative; they are computed again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,10 @@ def has_rounds(connection: Connection, monitor: str | None) -> bool:
 def rounds_before(
     connection: Connection, round_ids: Collection[int], *, skipped: bool
 ) -> list[int]:
-    """Return, for each round, the one before it in the list and the last drawn one before it."""
+    """Return the ids of rounds before these, each once and in no order.
+
+    They are, for each round, the one before it in the list and the last drawn one before it.
+    """
     earlier, this_round = rounds.alias(), rounds
     query = (
         select(earlier.c.id)

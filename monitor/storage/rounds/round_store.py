@@ -245,7 +245,10 @@ def finished_rounds_shown(connection: Connection, name: str, now: datetime) -> l
 
 
 def is_unfinished(now: datetime) -> ColumnElement[bool]:
-    """Whether a row of ``rounds`` is open, in labeling, or closed with uncounted or late labels."""
+    """Whether a row of ``rounds`` may have something to do.
+
+    It is open or in labeling, or it is closed and labels are uncounted or may still arrive.
+    """
     is_corrected = rounds.c.label_revision.is_not_distinct_from(rounds.c.estimated_revision)
     return or_(
         rounds.c.state.in_((RoundState.OPEN, RoundState.LABELING)),
