@@ -197,7 +197,7 @@ class RecoveryRow(Report):
 
     ``evidence`` is the evidence of recovery from the ``rounds`` since the firing; the alert ends
     when it reaches ``ends_at``. ``level`` is the pooled value of the metric. If the metric stays at
-    it, the alert ends ``within`` this number of rounds with probability ``share``; None if
+    it, the alert ends ``within`` this number of further rounds with probability ``share``; None if
     ``level`` is beyond the limit, or this takes over ``at_most`` rounds.
     """
 
