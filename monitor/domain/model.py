@@ -278,7 +278,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class UsualRate:
-    """Flagged and all items of earlier ``rounds``; if these are 0, of the reference."""
+    """Flagged and all items of earlier rounds; of the reference if ``rounds`` is 0."""
 
     flagged: float
     size: int

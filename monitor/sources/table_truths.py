@@ -183,7 +183,7 @@ def joined_items(
     missing: Values that count as missing.
     rows_of: Converts the rows read for one item to rows of the truth.
 
-    The engine counts items with one value; items with several values are read one by one.
+    The engine counts items with one value; the rows of items with several values are read.
     """
     version = _newest_version(reading, scan, window)
     singles, several = joins(scan.query, window, scan.strata, version, truth, missing)
