@@ -33,7 +33,7 @@ UNIDIOMATIC = re.compile(
 )
 """Phrases of messages that a native engineer would not say to a colleague."""
 
-MOST_NAMES, MOST_CLASSES, MOST_DOCSTRINGS = 49, 0, 12
+MOST_NAMES, MOST_CLASSES, MOST_DOCSTRINGS = 49, 0, 11
 """What remains today. Lower these numbers when you rename or reword; never raise them."""
 
 

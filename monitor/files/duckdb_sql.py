@@ -74,7 +74,7 @@ def reading(
     columns: Collection[str],
     all_paths: Sequence[str] = (),
 ) -> str:
-    """Write how DuckDB reads files, with a column for each folder that they all are in.
+    """Write how DuckDB reads files, with a column for each folder that contains all of them.
 
     The value of a folder is a text, so that ``007`` stays what it is, or a day. A folder with the
     name of a column in the files is none: DuckDB would put its value in the column's place.

@@ -200,7 +200,7 @@ class FilesLabeler:
         return [] if self.filled.is_symlink() else _label_files(self.filled)
 
     def _others(self, tasks: Mapping[str, Task]) -> dict[str, Task]:
-        """Return the tasks in all task files here; each round collects the labels of its own."""
+        """Return the tasks in all task files here; each round collects its own labels."""
         some_task = next(iter(tasks.values()), None)
         if some_task is None:
             return {}

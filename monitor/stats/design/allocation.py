@@ -191,7 +191,7 @@ def _foreseen(
 def _expected(
     problem: AllocationProblem, future: FutureWidths | None, labels: Ints | Floats
 ) -> dict[str, float]:
-    """Half-widths to expect of a plan; over cells those of the draws.
+    """Return the expected half-widths of a plan; with cells, half-widths of the draws.
 
     The variance at the expected rates is too small where many cells have few labels each.
     """
