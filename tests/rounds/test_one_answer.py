@@ -15,7 +15,8 @@ from monitor.storage import schema
 from monitor.storage.database import Database
 from monitor.storage.pages import page_store
 from monitor.storage.tables import store
-from tests.rounds.class_page import CLASSES, ClassPage
+from tests.rounds.class_block import CLASSES
+from tests.rounds.class_page import ClassPage
 from tests.rounds.played import played
 from tests.rounds.scene import MONDAY
 from tests.truth_files import labeler_of_files

@@ -3,7 +3,8 @@
 import pytest
 
 from monitor.storage.pages import page_store
-from tests.rounds.class_page import CLASSES, ClassPage
+from tests.rounds.class_block import CLASSES
+from tests.rounds.class_page import ClassPage
 from tests.service.pages.test_at_once import at_once
 
 

@@ -7,19 +7,10 @@ import pytest
 
 from monitor.domain.model import Window
 from monitor.rounds.parts.runs import find_runs
+from monitor.testing import MemorySource
 from tests.rounds.scene import MONDAY
 
 WEEK = Window(MONDAY, MONDAY + timedelta(days=7))
-
-
-class Times:
-    """A source that predicted an item, numbered in its id, every so often."""
-
-    def __init__(self, step):
-        self.step = step
-
-    def prediction_times(self, ids, window):  # noqa: ARG002  the name is the port's
-        return {id_: MONDAY + int(id_) * self.step for id_ in ids}
 
 
 @pytest.mark.parametrize(("step", "is_noted"), [(timedelta(minutes=1), True), (timedelta(), False)])
@@ -27,7 +18,8 @@ def test_ids_in_the_order_of_scores_make_no_runs_where_a_batch_job_has_one_time(
     rate = np.linspace(0.2, 1, 400)
     positive = np.random.default_rng(1).random(400) < rate
     labels = {f"{i:03}": bool(each) for i, each in enumerate(positive)}
+    source = MemorySource([{"id": id_, "time": MONDAY + int(id_) * step} for id_ in labels])
 
-    runs = find_runs(Times(step), WEEK, {True: labels, False: {}})
+    runs = find_runs(source, WEEK, {True: labels, False: {}})
 
     assert (runs is not None) == is_noted

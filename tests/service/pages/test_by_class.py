@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from tests.rounds.class_page import CLASSES, ClassPage
+from tests.rounds.class_block import CLASSES
+from tests.rounds.class_page import ClassPage
 from tests.service.pages.people import Place
 
 WHAT_IS_LEFT = re.compile(r'<p id="progress".*?</p>')
