@@ -240,7 +240,8 @@ class ColumnGuess:
     def _decision(self) -> str | None:
         """Return the text with the name of a decision, unless flags or other columns say more."""
         flags, name = self._flags, _guess(self.types, _PREDICTED, _TEXT)
-        if (flags.threshold, flags.score, flags.classes) != (None, None, None):
+        deciding = (flags.threshold, flags.score, flags.classes, self.chosen.predicted)
+        if any(each is not None for each in deciding):
             return None
         return name if name not in {*asdict(self.chosen).values()} else None
 

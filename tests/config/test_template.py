@@ -110,6 +110,16 @@ def test_a_text_with_the_name_of_a_decision_beside_a_score_is_asked_for(score):
     assert answer in str(caught.value)
 
 
+@pytest.mark.parametrize("chosen", [Chosen(predicted="blocked"), Chosen(threshold=0.7)])
+def test_a_decision_is_not_asked_for_where_another_rule_is_named(written, chosen):
+    columns = [*CALLS, ("decision", "VARCHAR"), ("blocked", "BOOLEAN")]
+    values = {"decision": ["deny", *["allow"] * (ROWS - 1)], "blocked": [True, False] * (ROWS // 2)}
+
+    source = written(columns, chosen, **CALL_VALUES, **values).source
+
+    assert (source.columns.predicted, source.threshold) == (chosen.predicted, chosen.threshold)
+
+
 def test_the_only_scores_beside_a_predicted_class_cut_it_into_strata(written):
     columns = [*CALLS, ("flagged", "BOOLEAN")]
 

@@ -147,6 +147,7 @@ def questions_of(context: MonitorContext) -> dict[str, str | None]:
             questions = {
                 one.part: one.labeler.question
                 for one in reversed(context.labelers_of(round_.settings))
+                if one.labeler.question is not None
             }
             tasks = label_store.all_tasks(connection, [round_.id]) if questions else {}
             result |= {key: questions.get(task.part) for key, task in tasks.items()}

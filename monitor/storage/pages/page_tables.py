@@ -94,7 +94,7 @@ page_sessions = define_table(
     Column("digest", String(64), primary_key=True),
     Column("annotator", Text, nullable=False),
     Column("expires_at", UtcDateTime, nullable=False),
-    Column("login", String(8)),  # who let them in: users, mlflow, or null for a link
+    Column("login", String(8)),  # what let them in: users, or null for a link
     comment="Who may use the labeling page, by the hash of their cookie.",
 )
 
